@@ -54,6 +54,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
+            name: "ScaleBenchmark",
+            dependencies: [
+                "MarkdownTable",
+                .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
             name: "ReceiveBenchmark",
             dependencies: [
                 .product(name: "Signalbox", package: "signalbox"),

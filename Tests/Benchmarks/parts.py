@@ -57,6 +57,8 @@ PARTS = {
     "dispatch": dispatching(9, "DispatchBenchmark", "dispatch"),
     "stages": dispatching(31, "DispatchBenchmark", "stages", "--stages"),
     "growth": dispatching(3, "GrowthBenchmark", "growth"),
+    # On all cores, which this is about.
+    "scale": Part(5, ["ScaleBenchmark"], ["scale"], [], lambda place: place.program("ScaleBenchmark")),
     "routes": Part(
         5, ["RouteBenchmark"], ["urls", "routes", "verdict"], ["ada-url"],
         lambda place: place.script("route_rows.py", place.python),

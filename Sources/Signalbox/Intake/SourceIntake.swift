@@ -25,6 +25,9 @@ final class SourceIntake: Sendable {
         var held: [BatchSlice] = []
         /// The lanes that this source has already used. Finding a lane here takes no additional lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
+        /// The plugins that this source has called since the registry's last change. Finding a plugin here takes no lock that
+        /// sources share.
+        var known = KnownPlugins()
         /// The arrivals that wait for a plugin, or `nil` if the source holds none.
         var hold: ActionHold?
 
@@ -129,10 +132,12 @@ extension SourceIntake {
         _ state: inout State,
         at now: UInt64
     ) -> Routed {
+        // Nearly every batch is for one action, so its plugin is known.
+        let isUniform = batch[0].isReadable && Arrival.endOfMatchingRun(batch, in: 0..<count) == count
         // Earlier arrivals for the same action come first, so both are routed with the same plugins.
-        let table = registry.snapshot
+        let table = table(for: batch[0], isUniform: isUniform, &state)
         let due = holdsArrivals ? routeHeld(&state, table, at: now) : []
-        let only = plugin(forFirst: count, of: batch, table)
+        let only = isUniform ? plugin(forAll: batch[0], table) : nil
         let slice = slice(of: batch, first: count, to: sink, for: only, at: now)
         var routed =
             only == nil
@@ -142,12 +147,23 @@ extension SourceIntake {
         return routed
     }
 
-    /// Returns the plugin that may be called for all of the first arrivals without another check, as it is for most batches.
-    private func plugin(forFirst count: Int, of batch: [Arrival], _ table: PluginTable) -> PluginEntry? {
+    /// Returns the plugins to route a batch with: those that the source knows, if they include the only one that the batch needs
+    /// and no arrival waits for another one. Otherwise, returns all.
+    private func table(for first: Arrival, isUniform: Bool, _ state: inout State) -> PluginTable {
+        let waits = state.hold?.isEmpty == false
+        if isUniform, !waits, let known = state.known.table(for: first, of: registry) { return known }
+        let all = registry.snapshot
+        if isUniform { state.known.remember(first, in: all) }
+        return all
+    }
+
+    /// Returns the plugin that may be called for all arrivals of a batch like the given one without another check, as it is for
+    /// most batches.
+    private func plugin(forAll arrival: Arrival, _ table: PluginTable) -> PluginEntry? {
         var router = ArrivalRouter(table: table)
-        guard case .plugin(let entry) = router.route(batch[0]), !settler.admission.isNeeded(for: entry, batch[0]),
-            Arrival.endOfMatchingRun(batch, in: 0..<count) == count
-        else { return nil }
+        guard case .plugin(let entry) = router.route(arrival), !settler.admission.isNeeded(for: entry, arrival) else {
+            return nil
+        }
         return entry
     }
 
@@ -285,18 +301,23 @@ extension SourceIntake {
     /// Forgets the lanes of removed plugins.
     func forgetLanes(of entries: [PluginEntry]) {
         state.withLock { state in
+            state.known = KnownPlugins()
             for entry in entries where !state.lanes.isEmpty { state.lanes[ObjectIdentifier(entry)] = nil }
         }
     }
 
     /// Forgets all lanes.
     func forgetLanes() {
-        state.withLock { $0.lanes = [:] }
+        state.withLock { state in
+            state.known = KnownPlugins()
+            state.lanes = [:]
+        }
     }
 
     /// Forgets this removed source in all lanes that it has used.
     func leaveLanes() {
         let lanes = state.withLock { state in
+            state.known = KnownPlugins()
             defer { state.lanes = [:] }
             return state.lanes
         }

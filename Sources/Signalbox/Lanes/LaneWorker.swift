@@ -4,6 +4,9 @@ import Synchronization
 final class LaneWorker: Sendable {
     /// The index of the worker's state among the lane's workers.
     let position: Int
+    /// The task writes to the following members at each call, so they have cache lines of their own. Otherwise, the workers of two
+    /// lanes could slow each other down.
+    private let before = CacheLine()
     /// The ``CallState`` of the current call. The task stores it without holding the lane's lock, and the timer changes
     /// it while holding the lock.
     let call = Atomic<UInt64>(0)
@@ -11,6 +14,7 @@ final class LaneWorker: Sendable {
     let isAskedToYield = Atomic<Bool>(false)
     /// The identity of the worker's task.
     private let task = Atomic<Int>(0)
+    private let after = CacheLine()
 
     init(position: Int) {
         self.position = position
@@ -144,4 +148,9 @@ struct LaneWorkerState: Sendable {
         let rest = (position + 1)..<slice.range.upperBound
         return rest.isEmpty ? nil : slice.part(rest)
     }
+}
+
+/// Keeps what is before it in an object at least one cache line apart from what is behind it.
+private struct CacheLine: Sendable {
+    let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
 }

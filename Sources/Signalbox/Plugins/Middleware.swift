@@ -145,8 +145,12 @@ extension Supervisor {
 }
 
 /// The middleware around calls, and the observers of their outcomes. Safe to use from any thread.
-final class MiddlewareList: Sendable {
-    private struct State {
+///
+/// The list is part of its owner. As an object, its references would be counted for every slice, on the same cache line by all
+/// lanes.
+struct MiddlewareList: ~Copyable, Sendable {
+    // Not private: the compiler (Swift 6.3.1) refuses a private type in a value without copies that other files store.
+    struct State {
         var middleware: [any Middleware] = []
         var observers: [any OutcomeObserver] = []
         var reportObservers: [any ReportObserver] = []

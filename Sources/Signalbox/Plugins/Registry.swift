@@ -4,7 +4,13 @@ import Synchronization
 /// Holds the plugins by action name. Lookups use a snapshot, which no change affects, so plugins can be changed while
 /// messages are being processed. A change copies the table only while a snapshot is in use.
 final class Registry: Sendable {
-    private let table = Mutex(PluginTable())
+    private struct State {
+        var table = PluginTable()
+        var snapshots = 0
+    }
+
+    private let state = Mutex(State())
+    private let latest = Atomic<Int>(0)
     private let lanes: LaneTable
 
     /// - Parameter lanes: The lanes, which must record each replacement before an arrival can reach the new plugin.
@@ -12,7 +18,20 @@ final class Registry: Sendable {
         self.lanes = lanes
     }
 
-    var snapshot: PluginTable { table.withLock { $0 } }
+    /// The plugins. Sources share the lock and the table's reference counts, so a source takes a snapshot only for what it does
+    /// not know yet.
+    var snapshot: PluginTable {
+        state.withLock { state in
+            state.snapshots += 1
+            return state.table
+        }
+    }
+
+    /// How often a snapshot has been taken.
+    var snapshots: Int { state.withLock { $0.snapshots } }
+
+    /// The number of changes so far. It costs no lock, and sources that read it do not slow each other down.
+    var generation: Int { latest.load(ordering: .acquiring) }
 
     /// Applies the changes in order. They take effect in one step, or not at all.
     ///
@@ -21,11 +40,12 @@ final class Registry: Sendable {
         _ changes: [PluginChange],
         _ configuration: SupervisorConfiguration
     ) throws(RegistrationError) -> [PluginEntry] {
-        try table.withLock { (table) throws(RegistrationError) in
-            let former = changes.map { table.entry(named: $0.action) }
-            let lost = try table.apply(changes, configuration)
+        try state.withLock { (state) throws(RegistrationError) in
+            let former = changes.map { state.table.entry(named: $0.action) }
+            let lost = try state.table.apply(changes, configuration)
+            latest.store(state.table.generation, ordering: .releasing)
             for case let old? in former {
-                if let new = table.entry(named: old.action), new !== old { lanes.follow(old, by: new) }
+                if let new = state.table.entry(named: old.action), new !== old { lanes.follow(old, by: new) }
             }
             return lost
         }
@@ -93,6 +113,11 @@ struct PluginTable: Sendable {
                 holders[action] = .some(nil)
             }
         }
+    }
+
+    /// Adds a plugin of another table, if this one does not have it.
+    mutating func remember(_ entry: PluginEntry) {
+        if entry.nameBytes.withUnsafeBytes({ position(of: $0) }) == nil { append(entry) }
     }
 
     private mutating func exchange(_ action: ActionName, for entry: PluginEntry?) -> PluginEntry? {
