@@ -181,7 +181,7 @@ let package = Package(
         .target(
             name: "WebSocketChat",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "CLibwebsockets", "CZlib",
+                "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SecureTransport", "CLibwebsockets", "CZlib",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -275,8 +275,8 @@ let package = Package(
         .testTarget(
             name: "WebSocketChatTests",
             dependencies: [
-                "WebSocketChat", "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "Signalbox", "SignalboxTesting",
-                "TestSupport", "BrokerKit",
+                "WebSocketChat", "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SecureTransport", "Signalbox",
+                "SignalboxTesting", "TestSupport", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -128,7 +128,7 @@ import Testing
             let silent = try (0..<200).map { _ in try #require(RawPeer(port: port)) }
             var client = try await TransportTrial.client()
             for _ in 0..<20 {
-                let id = try await client.open(port) { $0.trust = .authority(file: authority.authorityFile) }
+                let id = try await client.open(port) { $0.secure(.authority(file: authority.authorityFile)) }
                 #expect(client.transport.send(Array("hello".utf8), .text, on: id) == .accepted)
                 #expect(try await client.message() == Array("hello".utf8))
             }

@@ -53,24 +53,6 @@ static inline void clws_answer_options(void *target) {
     *(const struct lws_ext_options **)target = options;
 }
 
-// What a server's answer may have.
-static inline void clws_read_options(void *target) {
-    static const struct lws_ext_options options[] = {
-        {"server_no_context_takeover", EXTARG_NONE},
-        {"client_no_context_takeover", EXTARG_NONE},
-        {"server_max_window_bits", EXTARG_OPT_DEC},
-        {"client_max_window_bits", EXTARG_OPT_DEC},
-        {NULL, EXTARG_NONE},
-    };
-    *(const struct lws_ext_options **)target = options;
-}
-
-// Sets RSV1 in the head of the frame that is about to be sent; `frame` is an lws_tokens.
-static inline void clws_mark_compressed(void *frame) {
-    struct lws_tokens *tokens = (struct lws_tokens *)frame;
-    if (tokens != NULL && tokens->token != NULL && tokens->len > 0) tokens->token[0] |= 0x40;
-}
-
 // libwebsockets' callback type has an enum that Swift takes as a thick function otherwise.
 static inline void clws_protocol(struct lws_protocols *entry, const char *name, lws_callback_function *callback,
                                  size_t receive_bytes) {
@@ -80,13 +62,6 @@ static inline void clws_protocol(struct lws_protocols *entry, const char *name, 
     entry->rx_buffer_size = receive_bytes;
     // Otherwise no more is handed to the system at once than is read at once.
     entry->tx_packet_size = 1 << 20;
-}
-
-// `in` points to the write position; `len` is the space after it.
-static inline int clws_append_header(struct lws *wsi, const char *name, const char *value, void *in, size_t len) {
-    unsigned char **position = (unsigned char **)in;
-    return lws_add_http_header_by_name(wsi, (const unsigned char *)name, (const unsigned char *)value,
-                                       (int)strlen(value), position, *position + len);
 }
 
 // The member `sul` must be found from a pointer to itself, which takes lws_container_of.
@@ -132,40 +107,10 @@ static inline void clws_tick_stop(struct ev_loop *loop, struct clws_tick *tick) 
     ev_timer_stop(loop, &tick->timer);
 }
 
-// libwebsockets reports every TLS failure with the same text, and continues with files that it could not use. OpenSSL
-// has the details.
-
-// Why a certificate that is being verified is refused; `verification` is an X509_STORE_CTX.
-static inline const char *clws_certificate_error(void *verification) {
-    return X509_verify_cert_error_string(X509_STORE_CTX_get_error((X509_STORE_CTX *)verification));
-}
-
-static inline void clws_certificate_ignore_error(void *verification) {
-    X509_STORE_CTX_set_error((X509_STORE_CTX *)verification, X509_V_OK);
-}
-
-// A server reports errors in alerts. LWS_CALLBACK_SSL_INFO of 4.1.6 would report them, but misinterprets a client's
-// memory and crashes, so OpenSSL's SSL_CTX_set_info_callback calls `observer` directly.
-static inline int clws_alert_index(void) {
-    return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
-}
-
-static inline void clws_observe_alerts(void *tls, int index, void *owner, void (*observer)(const SSL *, int, int)) {
-    SSL_CTX_set_ex_data((SSL_CTX *)tls, index, owner);
-    SSL_CTX_set_info_callback((SSL_CTX *)tls, observer);
-}
-
-static inline void *clws_alert_owner(const SSL *connection, int index) {
-    return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), index);
-}
+// libwebsockets continues with files that it could not use.
 
 // The options that disable everything before TLS 1.2 (RFC 8996). Swift cannot import these macros.
 static inline long clws_old_tls(void) { return (long)(SSL_OP_NO_SSLv3 | SSL_OP_NO_TLSv1 | SSL_OP_NO_TLSv1_1); }
-
-// Whether the peer sent an alert other than close_notify.
-static inline int clws_is_alert(int where, int value) {
-    return (where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && (value & 0xff) != SSL_AD_CLOSE_NOTIFY;
-}
 
 // OpenSSL would ask for a passphrase at the terminal, and wait.
 static inline int clws_no_passphrase(char *buffer, int size, int writing, void *user) {

@@ -73,8 +73,11 @@ package struct TLSAlert: Sendable, Hashable, CustomStringConvertible {
         self.number = number
     }
 
-    /// OpenSSL's name for the alert, such as `bad certificate`.
-    package var name: String { String(cString: SSL_alert_desc_string_long(number)) }
+    /// The name of the alert, such as `bad certificate`.
+    package var name: String {
+        // OpenSSL 3.0 does not know this alert. Servers send it if the client presents no certificate.
+        number == 116 ? "certificate required" : String(cString: SSL_alert_desc_string_long(number))
+    }
 
     /// The alert's name and number, for log lines.
     package var description: String { "\(name), alert \(number)" }

@@ -27,10 +27,10 @@ struct MosquittoWebSocketTests {
         subprotocol: String? = "mqtt",
         path: String = "/mqtt"
     ) throws -> any Link {
-        let request = try UpgradeRequest(
+        let request = try WebSocketRequest(
             path: path,
             host: "localhost:\(broker.port)",
-            subprotocol: subprotocol,
+            subprotocols: subprotocol.map { [$0] } ?? [],
             headers: [.init("X-Tenant", .text("seven"))]
         )
         let upgrade = try WebSocketUpgrade(request)

@@ -147,8 +147,8 @@ enum Upgrade {
     /// The nonce of RFC 6455, 1.3.
     static let nonce = Array("the sample nonce".utf8)
 
-    static func request(_ headers: [UpgradeRequest.Header] = []) throws -> UpgradeRequest {
-        try UpgradeRequest(path: "/mqtt?tenant=7", host: "broker.example:9001", subprotocol: "mqtt", headers: headers)
+    static func request(_ headers: [WebSocketRequest.Header] = []) throws -> WebSocketRequest {
+        try WebSocketRequest(path: "/mqtt?tenant=7", host: "broker.example:9001", subprotocols: ["mqtt"], headers: headers)
     }
 
     static func machine() throws -> WebSocketUpgrade { try WebSocketUpgrade(request(), nonce: nonce) }

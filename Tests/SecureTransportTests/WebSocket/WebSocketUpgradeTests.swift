@@ -48,7 +48,7 @@ import Testing
     // MARK: - The request
 
     @Test func theRequestIsComplete() throws {
-        let headers: [UpgradeRequest.Header] = [
+        let headers: [WebSocketRequest.Header] = [
             .init("Authorization", .text("Bearer abc")), .init("X-Name", .text("später")),
         ]
         let machine = try WebSocketUpgrade(Upgrade.request(headers), nonce: Upgrade.nonce)
@@ -57,7 +57,7 @@ import Testing
             + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
             + "Sec-WebSocket-Protocol: mqtt\r\nAuthorization: Bearer abc\r\nX-Name: später\r\n\r\n"
         #expect(String(decoding: machine.head, as: UTF8.self) == expected)
-        let plain = try WebSocketUpgrade(UpgradeRequest(host: "[::1]"))
+        let plain = try WebSocketUpgrade(WebSocketRequest(host: "[::1]"))
         let text = String(decoding: plain.head, as: UTF8.self)
         #expect(text.hasPrefix("GET / HTTP/1.1\r\nHost: [::1]\r\n") && !text.contains("Protocol"))
     }
@@ -83,19 +83,19 @@ import Testing
     func unusablePathsAreRefused(path: String) {
         #expect(
             throws: UpgradeProblem.unusableRequest("the path does not begin with / or contains forbidden characters")
-        ) { try UpgradeRequest(path: path, host: "x") }
+        ) { try WebSocketRequest(path: path, host: "x") }
     }
 
     @Test(arguments: ["", "a b", "a\n", "ü"])
     func unusableHostsAreRefused(host: String) {
         #expect(throws: UpgradeProblem.unusableRequest("the host is empty or contains forbidden characters")) {
-            try UpgradeRequest(host: host)
+            try WebSocketRequest(host: host)
         }
     }
 
     @Test func unusableHeadersAreRefused() {
         for name in [
-            "Host", "UPGRADE", "connection", "Sec-WebSocket-Key", "sec-anything", "Content-Length", "Transfer-Encoding",
+            "Host", "UPGRADE", "connection", "Sec-WebSocket-Key", "sec-websocket-anything", "Content-Length", "Transfer-Encoding",
             "Expect",
         ] {
             let text = "the header \(name) belongs to the handshake and cannot be set"
@@ -116,8 +116,8 @@ import Testing
             }
         }
         for subprotocol in ["", "a b", "a,b"] {
-            #expect(throws: UpgradeProblem.unusableRequest("the subprotocol is not a token (RFC 9110, 5.6.2)")) {
-                try UpgradeRequest(host: "x", subprotocol: subprotocol)
+            #expect(throws: UpgradeProblem.unusableRequest("a subprotocol is not a token (RFC 9110, 5.6.2)")) {
+                try WebSocketRequest(host: "x", subprotocols: [subprotocol])
             }
         }
     }
@@ -271,7 +271,7 @@ import Testing
         for line in [nil, "\(name): MQTT", "\(name): mqttv3.1", "\(name):", "\(name): mqtt\r\n\(name): mqtt"] {
             #expect(try outcome(replacing: name, with: line) == .failed(.subprotocol))
         }
-        let machine = try WebSocketUpgrade(UpgradeRequest(host: "x"), nonce: Upgrade.nonce)
+        let machine = try WebSocketUpgrade(WebSocketRequest(host: "x"), nonce: Upgrade.nonce)
         #expect(outcome(Upgrade.answer, machine) == .failed(.subprotocol))
     }
 

@@ -43,7 +43,7 @@ final class ServerSubject: ConformanceSubject {
     let batchBound = ArrivalFeeder.batchMessages
     private let server: WebSocketServer
     private let numbered: NumberedAdapter
-    private let client: LibraryTransport
+    private let client: ClientTransport
     private let far: Watched<FarSide.State>
     /// The connection of each run.
     private let connections = Watched<[Int: ConnectionID]>([:])
@@ -57,7 +57,7 @@ final class ServerSubject: ConformanceSubject {
         numbered = NumberedAdapter(adapter: server, runs: Watched(NumberedAdapter.Runs()))
         adapter = numbered
         let far = Watched(FarSide.State())
-        client = try await LibraryTransport.client(limits: .conformance) { _ in FarSide(far) }
+        client = try await ClientTransport.start(limits: .conformance) { _ in FarSide(far) }
         self.far = far
     }
 
@@ -243,7 +243,7 @@ final class FarSide: ServerFrameReceiver {
 
 extension Watched<FarSide.State> {
     /// Sends messages over a connection, in order.
-    func send(_ messages: [ConformanceMessage], on connection: ConnectionID, by transport: LibraryTransport) throws {
+    func send(_ messages: [ConformanceMessage], on connection: ConnectionID, by transport: any FrameSender) throws {
         for message in messages {
             change { $0.ways[message.id.text] = connection }
             let admission = transport.send(Array(message.text.utf8), .text, on: connection)

@@ -17,9 +17,9 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
         case open
         /// The other side closes with this code. It may omit the close frame if more bytes arrive in the meantime.
         case failed(UInt16)
-        /// The other side ends the connection without a close frame, as libwebsockets does after some faults (RFC 6455,
-        /// 7.1.7, allows it).
-        case dropped
+        /// A server ends the connection without a close frame, as libwebsockets does after some faults (RFC 6455, 7.1.7,
+        /// allows it). A feed closes with this code.
+        case dropped(UInt16)
         /// The close frame among the frames is answered with one of these codes; `nil` means no code.
         case closed([UInt16?])
     }
@@ -47,6 +47,17 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
         self.messages = messages
         self.pongs = pongs
         self.end = end
+    }
+
+    /// What a feed answers, which is stricter than a server that libwebsockets reads for.
+    var forFeed: FrameVector {
+        switch end {
+        case .dropped(let code): FrameVector(name, pieces: pieces, .failed(code))
+        // A client must not accept a masked frame (RFC 6455, 5.1).
+        case .open where pieces.contains { if case .wronglyMasked = $0 { true } else { false } }:
+            FrameVector(name, pieces: pieces, .failed(1_002))
+        case .open, .failed, .closed: self
+        }
     }
 
     func script(mask: [UInt8]?, cut: Cut) -> WireScript {

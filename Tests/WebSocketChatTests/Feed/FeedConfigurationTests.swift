@@ -54,7 +54,6 @@ import Testing
         InvalidCase(expected: "wss://") { $0.trust = .anything },
         InvalidCase(expected: "wss://") { $0.trust = .authority(file: "/ca.pem") },
         InvalidCase(expected: "wss://") { $0.identity = WebSocketIdentity(certificateFile: "/c", keyFile: "/k") },
-        InvalidCase(expected: "IPv6") { $0.url = (try? WebSocketURL("wss://[::1]/")) ?? $0.url },
         InvalidCase(expected: "100 opening messages") { $0.openingMessages = Array(repeating: "", count: 101) },
         InvalidCase(expected: "opening messages take 1025 bytes") {
             $0.waitingBytes = 1_024

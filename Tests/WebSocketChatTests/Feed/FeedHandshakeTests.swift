@@ -155,7 +155,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct FeedSecurityTests {
-    private func server(_ authority: TestAuthority) async throws -> TransportTrial {
+    private func server(_ authority: TestAuthority) async throws -> TransportTrial<LibraryTransport> {
         var endpoint = ServerEndpoint()
         endpoint.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
         return try await TransportTrial.server(endpoint: endpoint)
@@ -315,7 +315,7 @@ import Testing
         try await FeedTrial.run(configuration) { trial in
             let line = await trial.waitForLog("retrying in")
             #expect(
-                line.contains("cannot reach ws://127.0.0.1:9: no answer on the Unix socket \(path)")
+                line.contains("cannot reach ws://127.0.0.1:9: no server accepts connections on the Unix socket \(path): ")
             )
         }
     }

@@ -88,7 +88,7 @@ extension WebSocketFeedConfiguration {
     }
 }
 
-extension TransportTrial {
+extension TransportTrial where Transport: FrameSender {
     /// Sends a text message.
     func send(_ text: String, on id: ConnectionID) {
         #expect(transport.send(Array(text.utf8), .text, on: id) == .accepted)

@@ -171,7 +171,7 @@ import Testing
     @Test func connectionsOpenOverIPv6() async throws {
         var endpoint = ServerEndpoint()
         endpoint.address = "::1"
-        let server: TransportTrial
+        let server: TransportTrial<LibraryTransport>
         do {
             server = try await TransportTrial.server(
                 .init(echoes: true, decide: { $0.peerAddress == "::1" ? nil : .forbidden }),

@@ -12,7 +12,7 @@ import Testing
     private static let invalidUTF8: [UInt8] = [0x3A, 0x0C, 0x00]
 
     private func server(_ behavior: RecordingReceiver.Behavior = .init()) async throws -> (
-        TransportTrial, RawPeer, ConnectionID
+        TransportTrial<any StoppableTransport>, RawPeer, ConnectionID
     ) {
         var endpoint = ServerEndpoint()
         endpoint.compresses = true
@@ -20,11 +20,11 @@ import Testing
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         let id = try await server.opened(passingOver: .passEnded(bytes: 0)).0
-        return (server, peer, id)
+        return (server.erased, peer, id)
     }
 
     private func client(_ behavior: RecordingReceiver.Behavior = .init()) async throws -> (
-        TransportTrial, RawPeer, ConnectionID
+        TransportTrial<any StoppableTransport>, RawPeer, ConnectionID
     ) {
         let host = try #require(RawHost())
         var client = try await TransportTrial.client(behavior)
@@ -32,13 +32,13 @@ import Testing
         let peer = try #require(await host.accept())
         await peer.answerUpgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         let id = try await client.opened(passingOver: .passEnded(bytes: 0)).0
-        return (client, peer, id)
+        return (client.erased, peer, id)
     }
 
     private func trial(
         isServer: Bool,
         _ behavior: RecordingReceiver.Behavior = .init()
-    ) async throws -> (TransportTrial, RawPeer, ConnectionID) {
+    ) async throws -> (TransportTrial<any StoppableTransport>, RawPeer, ConnectionID) {
         isServer ? try await server(behavior) : try await client(behavior)
     }
 
@@ -106,12 +106,22 @@ import Testing
         await trial.stop()
     }
 
-    @Test(arguments: [(0xC8, [0x03, 0xE8]), (0x88, [0x03, 0xE8, 0xC3])] as [(UInt8, [UInt8])], [true, false])
-    func anInvalidCloseFrameIsNotAnswered(frame: (head: UInt8, payload: [UInt8]), isServer: Bool) async throws {
-        var (trial, peer, _) = try await trial(isServer: isServer)
-        peer.write(RawPeer.frame(frame.head, frame.payload, isMasked: isServer))
+    @Test(arguments: [(0xC8, [0x03, 0xE8]), (0x88, [0x03, 0xE8, 0xC3])] as [(UInt8, [UInt8])])
+    func aServerDoesNotAnswerAnInvalidCloseFrame(frame: (head: UInt8, payload: [UInt8])) async throws {
+        var (trial, peer, _) = try await server()
+        peer.write(RawPeer.frame(frame.head, frame.payload, isMasked: true))
         let end = try await trial.ended()
         #expect(end == .lost)
+        await trial.stop()
+    }
+
+    @Test(arguments: [(0xC8, [0x03, 0xE8], 1_002), (0x88, [0x03, 0xE8, 0xC3], 1_007)] as [(UInt8, [UInt8], UInt16)])
+    func aClientFailsAfterAnInvalidCloseFrame(frame: (head: UInt8, payload: [UInt8], code: UInt16)) async throws {
+        var (trial, peer, _) = try await client()
+        peer.write(RawPeer.frame(frame.head, frame.payload, isMasked: false))
+        peer.finish()
+        let end = try await trial.ended()
+        #expect(end == .protocolViolation(CloseCode(number: frame.code)))
         await trial.stop()
     }
 

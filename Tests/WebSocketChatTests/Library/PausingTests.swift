@@ -75,50 +75,6 @@ import Testing
         withExtendedLifetime(silent) {}
     }
 
-    @Test func aClientCutsASilentServer() async throws {
-        var limits = TransportLimits()
-        limits.pingAfter = 1
-        limits.cutAfter = 10
-        // A paused server reads no pings.
-        var server = try await TransportTrial.server(.init(pausesAt: 1))
-        var client = try await TransportTrial.client(limits: limits)
-        let id = try await client.open(server.transport.port)
-        _ = try await server.opened()
-        // This server's connection has its own pings, which the server's library answers.
-        let answering = try await TransportTrial.server()
-        let other = try await client.open(answering.transport.port)
-        #expect(client.transport.send(Array("pause".utf8), .text, on: id) == .accepted)
-        #expect(try await server.message() == Array("pause".utf8))
-        #expect(try await client.ended(of: id) == .lost)
-        #expect(client.transport.send([], .text, on: other) == .accepted)
-        await client.stop()
-        await server.stop()
-        await answering.stop()
-    }
-
-    @Test func aPausedClientDoesNotCutAnAnsweringServer() async throws {
-        var limits = TransportLimits()
-        limits.pingAfter = 1
-        limits.cutAfter = 10
-        var server = try await TransportTrial.server()
-        var client = try await TransportTrial.client(.init(pausesAt: 1, reportsTicks: true), limits: limits)
-        let id = client.transport.connect(to: .local(server.transport.port))
-        #expect(try await client.opened(passingOver: .ticked).0 == id)
-        let there = try await server.opened().0
-        #expect(server.transport.send(Array("pause".utf8), .text, on: there) == .accepted)
-        while try await client.nextEvent() != .message(id, Array("pause".utf8), isBinary: false) {}
-        // Each tick takes at least half a second, so an unpaused connection would be cut before the last.
-        var ticks = 0
-        while ticks < 22 {
-            if try await client.nextEvent() == .ticked { ticks += 1 }
-        }
-        #expect(server.transport.send(Array("more".utf8), .text, on: there) == .accepted)
-        client.transport.perform(.resume, on: id)
-        #expect(try await client.message(passingOver: .ticked) == Array("more".utf8))
-        await client.stop()
-        await server.stop()
-    }
-
     @Test func automaticPingsCanBeDisabled() async throws {
         var limits = TransportLimits()
         limits.pingAfter = 0
@@ -158,26 +114,22 @@ import Testing
         await server.stop()
     }
 
-    @Test func aPausedClientDetectsALostServer() async throws {
-        var limits = TransportLimits.unhurried
-        limits.cutAfter = 1
-        limits.pingAfter = 0
-        for resets in [false, true] {
-            let host = try #require(RawHost())
-            var client = try await TransportTrial.client(.init(pausesAt: 1), limits: limits)
-            _ = client.transport.connect(to: .local(host.port))
-            do {
-                let peer = try #require(await host.accept())
-                await peer.answerUpgrade()
-                _ = try await client.opened()
-                peer.write(RawPeer.frame(0x81, Array("pause".utf8), isMasked: false))
-                _ = try await client.message()
-                if resets { peer.reset() }
-            }
-            let clientEnd = try await client.ended()
-            #expect(clientEnd == .lost)
-            await client.stop()
-        }
+    @Test(arguments: [false, true])
+    func aPausedClientReadsWhatALostServerHasSent(resets: Bool) async throws {
+        let host = try #require(RawHost())
+        var client = try await TransportTrial.client(.init(pausesAt: 1, reportsTicks: true))
+        let id = client.transport.connect(to: .local(host.port))
+        let peer = try #require(await host.accept())
+        await peer.answerUpgrade()
+        _ = try await client.opened(passingOver: .ticked)
+        for text in ["pause", "more"] { peer.write(RawPeer.frame(0x81, Array(text.utf8), isMasked: false)) }
+        #expect(try await client.message(passingOver: .ticked) == Array("pause".utf8))
+        if resets { peer.reset() } else { peer.finish() }
+        for _ in 0..<3 { #expect(await client.next() == .ticked) }
+        client.transport.perform(.resume, on: id)
+        #expect(try await client.message(passingOver: .ticked) == Array("more".utf8))
+        #expect(try await client.ended(passingOver: .ticked) == .lost)
+        await client.stop()
     }
 
     @Test func resumingReadsDataSentBeforeThePeerFinished() async throws {

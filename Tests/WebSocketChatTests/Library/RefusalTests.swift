@@ -97,7 +97,7 @@ import Testing
         var endpoint = ServerEndpoint()
         endpoint.pages = ["/chat": WebSocketPage(contentType: "text/plain", body: [])]
         let server = try await TransportTrial.server(.init(decide: { _ in .notFound }), endpoint: endpoint)
-        _ = client.transport.connect(to: .local(server.transport.port) { $0.trust = .system })
+        _ = client.transport.connect(to: .local(server.transport.port) { $0.secure(.system) })
         let end = try await client.ended()
         #expect(end == .handshakeEnded)
         await client.stop()
@@ -107,7 +107,7 @@ import Testing
     @Test(arguments: [false, true]) func aServerThatEndsTheTLSHandshakeIsReported(_ resets: Bool) async throws {
         let host = try #require(RawHost())
         var client = try await TransportTrial.client()
-        _ = client.transport.connect(to: .local(host.port) { $0.trust = .system })
+        _ = client.transport.connect(to: .local(host.port) { $0.secure(.system) })
         let server = try #require(await host.accept())
         // The handshake is in progress.
         _ = await server.read { !$0.isEmpty }

@@ -1,5 +1,6 @@
 import BrokerKit
 import Foundation
+import SecureTransport
 import Testing
 
 @testable import WebSocketChat
@@ -17,7 +18,7 @@ import Testing
         let server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint(authority), limits: .roomy)
         var client = try await TransportTrial.client(limits: .roomy)
         let id = try await client.open(server.transport.port) {
-            $0.trust = .authority(file: authority.authorityFile)
+            $0.secure(.authority(file: authority.authorityFile))
         }
         let text = [UInt8](repeating: UInt8(ascii: "s"), count: 1 << 20)
         #expect(client.transport.send(text, .text, on: id) == .accepted)
@@ -33,15 +34,9 @@ import Testing
         let server = try await TransportTrial.server(endpoint: endpoint(authority))
         var client = try await TransportTrial.client()
         let port = server.transport.port
-        _ = client.transport.connect(
-            to: ClientTarget(
-                address: "127.0.0.1",
-                port: port,
-                host: "other.example:\(port)",
-                path: "/",
-                trust: .authority(file: authority.authorityFile)
-            )
-        )
+        var target = ClientTarget(address: "127.0.0.1", port: port, host: "other.example:\(port)", path: "/")
+        target.secure(.authority(file: authority.authorityFile))
+        _ = client.transport.connect(to: target)
         let end = try await client.ended()
         #expect(end == .tlsFailed("the server's certificate is not trusted: hostname mismatch"))
         await client.stop()
@@ -58,7 +53,7 @@ import Testing
         let server = try await TransportTrial.server(endpoint: endpoint(authority))
         var client = try await TransportTrial.client()
         _ = client.transport.connect(
-            to: .local(server.transport.port) { $0.trust = system ? .system : .authority(file: other.authorityFile) }
+            to: .local(server.transport.port) { $0.secure(system ? .system : .authority(file: other.authorityFile)) }
         )
         let end = try await client.ended()
         #expect(end == .tlsFailed("the server's certificate is not trusted: unable to get local issuer certificate"))
@@ -72,7 +67,7 @@ import Testing
         let server = try await TransportTrial.server(endpoint: endpoint(authority))
         var client = try await TransportTrial.client()
         _ = client.transport.connect(
-            to: .local(server.transport.port) { $0.trust = .authority(file: authority.authorityFile) }
+            to: .local(server.transport.port) { $0.secure(.authority(file: authority.authorityFile)) }
         )
         let end = try await client.ended()
         #expect(end == .tlsFailed("the server's certificate is not trusted: certificate has expired"))
@@ -86,20 +81,14 @@ import Testing
         let server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint(authority))
         var client = try await TransportTrial.client()
         let port = server.transport.port
-        let id = client.transport.connect(
-            to: ClientTarget(
-                address: "127.0.0.1",
-                port: port,
-                host: "other.example:\(port)",
-                path: "/",
-                trust: .anything
-            )
-        )
+        var target = ClientTarget(address: "127.0.0.1", port: port, host: "other.example:\(port)", path: "/")
+        target.secure(.anything)
+        let id = client.transport.connect(to: target)
         #expect(try await client.opened().0 == id)
         #expect(client.transport.send(Array("hello".utf8), .text, on: id) == .accepted)
         #expect(try await client.message() == Array("hello".utf8))
         // Trust applies to one connection: the next one checks the certificate.
-        _ = client.transport.connect(to: .local(port) { $0.trust = .authority(file: authority.authorityFile) })
+        _ = client.transport.connect(to: .local(port) { $0.secure(.authority(file: authority.authorityFile)) })
         let end = try await client.ended()
         #expect(end == .tlsFailed("the server's certificate is not trusted: certificate has expired"))
         await client.stop()
@@ -109,26 +98,28 @@ import Testing
     @Test func aServerWithoutTLSIsReported() async throws {
         let server = try await TransportTrial.server()
         var client = try await TransportTrial.client()
-        _ = client.transport.connect(to: .local(server.transport.port) { $0.trust = .anything })
+        _ = client.transport.connect(to: .local(server.transport.port) { $0.secure(.anything) })
         let end = try await client.ended()
         #expect(end == .handshakeEnded)
         await client.stop()
         await server.stop()
     }
 
-    @Test func hostsThatTLSCannotVerifyAreRefused() async throws {
-        var client = try await TransportTrial.client()
-        let long = String(repeating: "a", count: 128)
-        for (host, text) in [
-            (long, "the host is longer than 119 bytes"),
-            ("[::1]:1", "TLS needs a name or an IPv4 address, not [::1]:1"),
+    @Test func theCertificateMustBeForTheHostWithoutItsPort() {
+        for (host, name) in [
+            ("app.example", "app.example"), ("app.example:8443", "app.example"), ("127.0.0.1:1", "127.0.0.1"),
+            ("[::1]:1", "::1"), ("[2001:db8::7]", "2001:db8::7"),
         ] {
-            _ = client.transport.connect(
-                to: ClientTarget(address: "127.0.0.1", port: 1, host: host, path: "/", trust: .system)
-            )
-            let clientEnd = try await client.ended()
-            #expect(clientEnd == .invalidTarget(text))
+            #expect(ClientTarget(address: "::1", port: 1, host: host, path: "/").serverName == name)
         }
+    }
+
+    @Test func aLongHostIsRefused() async throws {
+        var client = try await TransportTrial.client()
+        let host = String(repeating: "a", count: ClientTarget.hostLimit + 1)
+        _ = client.transport.connect(to: ClientTarget(address: "127.0.0.1", port: 1, host: host, path: "/"))
+        let end = try await client.ended()
+        #expect(end == .invalidTarget("the host is longer than \(ClientTarget.hostLimit) bytes"))
         await client.stop()
     }
 }
@@ -141,10 +132,7 @@ import Testing
         let openSSL = try await OpenSSLServer.start(authority)
         var client = try await TransportTrial.client()
         _ = client.transport.connect(
-            to: .local(openSSL.port) { target in
-                target.trust = .authority(file: authority.authorityFile)
-                target.identity = identity
-            }
+            to: .local(openSSL.port) { $0.secure(.authority(file: authority.authorityFile), identity) }
         )
         let request = await openSSL.read(until: ["GET /chat HTTP/1.1", "\r\n\r\n"])
         #expect(request.contains("CN = client"))
@@ -161,7 +149,7 @@ import Testing
         let openSSL = try await OpenSSLServer.start(authority)
         var client = try await TransportTrial.client()
         _ = client.transport.connect(
-            to: .local(openSSL.port) { $0.trust = .authority(file: authority.authorityFile) }
+            to: .local(openSSL.port) { $0.secure(.authority(file: authority.authorityFile)) }
         )
         let clientEnd = try await client.ended()
         #expect(clientEnd == .tlsFailed("the server sent the alert certificate required"))
@@ -190,58 +178,25 @@ import Testing
                 "the key in \(authority.keyFile) does not match the certificate in \(good.certificateFile)"
             ),
         ]
-        var client = try await TransportTrial.client()
         for (identity, text) in cases {
-            _ = client.transport.connect(
-                to: .local(1) { target in
-                    target.trust = .system
-                    target.identity = identity
-                }
-            )
-            let clientEnd = try await client.ended()
-            #expect(clientEnd == .tlsFailed(text))
+            #expect(throws: DisconnectReason.tlsFailed(text)) { try TLSContext(.system, identity) }
             var endpoint = ServerEndpoint()
             endpoint.identity = .init(certificateFile: identity.certificateFile, keyFile: identity.keyFile)
             await #expect(throws: TransportError(code: .unusableCertificate, description: text)) {
                 _ = try await TransportTrial.server(endpoint: endpoint)
             }
         }
-        await client.stop()
     }
 
     @Test func unusableAuthorityFilesAreReportedImmediately() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
-        var client = try await TransportTrial.client()
         for (file, text) in [
             ("/nowhere/ca.pem", "the file of trusted authorities /nowhere/ca.pem cannot be read"),
             (authority.keyFile, "the file of trusted authorities \(authority.keyFile) has no certificate in PEM"),
         ] {
-            _ = client.transport.connect(to: .local(1) { $0.trust = .authority(file: file) })
-            let clientEnd = try await client.ended()
-            #expect(clientEnd == .tlsFailed(text))
+            #expect(throws: DisconnectReason.tlsFailed(text)) { try TLSContext(.authority(file: file), nil) }
         }
-        await client.stop()
-    }
-
-    @Test func certificateSetsPerThreadAreLimited() async throws {
-        let authority = try await TestAuthority()
-        defer { authority.remove() }
-        let silent = try QuietListener()
-        var client = try await TransportTrial.client()
-        for number in 0...LibraryLoop.virtualHostLimit {
-            let copy = authority.path("ca-\(number).pem")
-            try FileManager.default.copyItem(atPath: authority.authorityFile, toPath: copy)
-            let id = client.transport.connect(to: .local(UInt16(silent.port)) { $0.trust = .authority(file: copy) })
-            client.transport.perform(.cut(.normal, reason: ""), on: id)
-            let end = try await client.ended()
-            if number < LibraryLoop.virtualHostLimit {
-                #expect(end == .closedLocally(.normal, reason: ""))
-            } else {
-                #expect(end == .invalidTarget("more than 64 sets of certificates are in use on this thread"))
-            }
-        }
-        await client.stop()
     }
 
     @Test func systemTrustUsesOpenSSLsAuthorities() async throws {
@@ -253,7 +208,7 @@ import Testing
             endpoint.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
             let server = try await TransportTrial.server(endpoint: endpoint, limits: .unhurried)
             var client = try await TransportTrial.client()
-            _ = try await client.open(server.transport.port) { $0.trust = .system }
+            _ = try await client.open(server.transport.port) { $0.secure(.system) }
             await client.stop()
             await server.stop()
         }
@@ -329,7 +284,7 @@ import Testing
                 let openSSL = try await OpenSSLServer.start(authority, [version] + TLSVersionTests.ciphers)
                 var client = try await TransportTrial.client()
                 _ = client.transport.connect(
-                    to: .local(openSSL.port) { $0.trust = .authority(file: authority.authorityFile) }
+                    to: .local(openSSL.port) { $0.secure(.authority(file: authority.authorityFile)) }
                 )
                 let end = try await client.ended()
                 #expect(end == .tlsFailed("the server sent the alert protocol version"), "\(version)")

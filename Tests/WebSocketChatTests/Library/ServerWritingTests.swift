@@ -23,7 +23,7 @@ import Testing
 
     /// A server with one raw client.
     private struct Pair {
-        var server: TransportTrial
+        var server: TransportTrial<LibraryTransport>
         let id: ConnectionID
         let peer: RawPeer
         /// Keeps the program that encrypts, if any.

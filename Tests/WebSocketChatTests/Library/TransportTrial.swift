@@ -1,24 +1,39 @@
+import SecureTransport
 import SignalboxTesting
 import Testing
 
 @testable import WebSocketChat
 
-/// A transport and the events that its receiver reports. Only one test task may use it.
-struct TransportTrial {
-    let transport: LibraryTransport
-    private var events: AsyncStream<TransportEvent>.Iterator
+/// A transport that tests start and stop.
+protocol StoppableTransport: FrameSender {
+    func stop()
+    func stopped() async
+}
 
+extension ClientTransport: StoppableTransport {}
+extension LibraryTransport: StoppableTransport {}
+
+extension TransportTrial where Transport == ClientTransport {
     static func client(
         _ behavior: RecordingReceiver.Behavior = .init(),
         limits: TransportLimits = .unhurried
     ) async throws -> TransportTrial {
         let (stream, continuation) = AsyncStream<TransportEvent>.makeStream()
-        let transport = try await LibraryTransport.client(limits: limits) { sender in
+        let transport = try await ClientTransport.start(limits: limits) { sender in
             RecordingReceiver(behavior, sender: sender, events: continuation)
         }
         return TransportTrial(transport: transport, events: stream.makeAsyncIterator())
     }
 
+    /// Connects to a local port and waits until the connection is open.
+    mutating func open(_ port: UInt16, _ change: (inout ClientTarget) -> Void = { _ in }) async throws -> ConnectionID {
+        let id = transport.connect(to: .local(port, change))
+        #expect(try await opened().0 == id)
+        return id
+    }
+}
+
+extension TransportTrial where Transport == LibraryTransport {
     static func server(
         _ behavior: RecordingReceiver.Behavior = .init(),
         endpoint: ServerEndpoint = ServerEndpoint(),
@@ -30,6 +45,31 @@ struct TransportTrial {
         }
         return TransportTrial(transport: transport, events: stream.makeAsyncIterator())
     }
+}
+
+/// A transport and the events that its receiver reports. Only one test task may use it.
+struct TransportTrial<Transport> {
+    let transport: Transport
+    private let stoppable: any StoppableTransport
+    private var events: AsyncStream<TransportEvent>.Iterator
+
+    fileprivate init(transport: Transport, events: AsyncStream<TransportEvent>.Iterator)
+    where Transport: StoppableTransport {
+        self.init(transport, transport, events)
+    }
+
+    private init(
+        _ transport: Transport,
+        _ stoppable: any StoppableTransport,
+        _ events: AsyncStream<TransportEvent>.Iterator
+    ) {
+        self.transport = transport
+        self.stoppable = stoppable
+        self.events = events
+    }
+
+    /// The trial of a client or a server.
+    var erased: TransportTrial<any StoppableTransport> { TransportTrial<any StoppableTransport>(stoppable, stoppable, events) }
 
     mutating func next(file: StaticString = #fileID, line: UInt = #line) async -> TransportEvent? {
         let wait = OpenWaits.begin(OpenWaits.Location(file: file, line: line))
@@ -78,16 +118,9 @@ struct TransportTrial {
         return end
     }
 
-    /// Connects to a local port and waits until the connection is open.
-    mutating func open(_ port: UInt16, _ change: (inout ClientTarget) -> Void = { _ in }) async throws -> ConnectionID {
-        let id = transport.connect(to: .local(port, change))
-        #expect(try await opened().0 == id)
-        return id
-    }
-
     func stop() async {
-        transport.stop()
-        await transport.stopped()
+        stoppable.stop()
+        await stoppable.stopped()
     }
 }
 
@@ -109,6 +142,11 @@ extension TransportLimits {
 }
 
 extension ClientTarget {
+    /// Uses TLS. The files must be usable.
+    mutating func secure(_ trust: WebSocketTrust, _ identity: WebSocketIdentity? = nil) {
+        do throws(DisconnectReason) { tls = try TLSContext(trust, identity) } catch { Issue.record(error) }
+    }
+
     static func local(_ port: UInt16, _ change: (inout ClientTarget) -> Void = { _ in }) -> ClientTarget {
         var target = ClientTarget(address: "127.0.0.1", port: port, host: "localhost:\(port)", path: "/chat")
         change(&target)

@@ -16,16 +16,16 @@ import Testing
     private let wakes = Wakes()
     private let connection = ConnectionID.next()
 
-    /// A queue with one open connection. Its context is never used.
-    private func makeQueue() throws -> ServiceQueue {
-        let queue = ServiceQueue(limits: TransportLimits()) { [wakes] _ in wakes.add() }
-        queue.attach(try #require(OpaquePointer(bitPattern: 1)))
+    /// A queue with one open connection.
+    private func makeQueue() -> ServiceQueue {
+        let queue = ServiceQueue(limits: TransportLimits())
+        queue.attach { [wakes] in wakes.add() }
         queue.opened(connection)
         return queue
     }
 
-    @Test func onlyTheFirstEntryWakesAWaitingThread() throws {
-        let queue = try makeQueue()
+    @Test func onlyTheFirstEntryWakesAWaitingThread() {
+        let queue = makeQueue()
         for _ in 0..<3 {
             #expect(queue.send([], .text, on: connection) == .accepted)
             #expect(wakes.count == 1)
@@ -33,8 +33,8 @@ import Testing
         #expect(queue.take().count == 3)
     }
 
-    @Test func anAwakeThreadIsNotWoken() throws {
-        let queue = try makeQueue()
+    @Test func anAwakeThreadIsNotWoken() {
+        let queue = makeQueue()
         queue.awake()
         #expect(queue.send([], .text, on: connection) == .accepted)
         #expect(queue.take().count == 1)
@@ -44,16 +44,16 @@ import Testing
         #expect(wakes.count == 0)
     }
 
-    @Test func anEntryAfterTheLastLookWakesTheThread() throws {
-        let queue = try makeQueue()
+    @Test func anEntryAfterTheLastLookWakesTheThread() {
+        let queue = makeQueue()
         queue.awake()
         #expect(queue.take().isEmpty)
         #expect(queue.send([], .text, on: connection) == .accepted)
         #expect(wakes.count == 1)
     }
 
-    @Test func aStopAlwaysWakesTheThread() throws {
-        let queue = try makeQueue()
+    @Test func aStopAlwaysWakesTheThread() {
+        let queue = makeQueue()
         queue.awake()
         queue.stop()
         queue.wake()

@@ -251,5 +251,4 @@ final class FakeSender: FrameSender {
         state.change { $0.calls.append(.wake) }
     }
 
-    func connect(to target: ClientTarget) -> ConnectionID { .next() }
 }

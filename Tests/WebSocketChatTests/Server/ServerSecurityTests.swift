@@ -18,7 +18,7 @@ import Testing
             $0.identity = identity
         } _: { trial in
             try await ChatClients.with { clients in
-                let one = try await clients.open(trial.port) { $0.trust = .authority(file: authority.authorityFile) }
+                let one = try await clients.open(trial.port) { $0.secure(.authority(file: authority.authorityFile)) }
                 one.send(#"{"action":"a","id":"1"}"#)
                 await one.texts(1)
                 #expect((intake.taken.first?.arrival.origin.facts as? ChatFacts)?.tls == true)

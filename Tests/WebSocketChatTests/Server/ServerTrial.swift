@@ -122,7 +122,7 @@ struct NeverListened: Error {}
 
 /// Clients on one transport.
 struct ChatClients: Sendable {
-    let transport: LibraryTransport
+    let transport: ClientTransport
     let events = EventList<TransportEvent>()
 
     /// Runs `body` with clients and then stops their transport.
@@ -143,7 +143,7 @@ struct ChatClients: Sendable {
 
     private init(_ limits: TransportLimits) async throws {
         let events = events
-        transport = try await LibraryTransport.client(limits: limits) { _ in ClientReceiver(events) }
+        transport = try await ClientTransport.start(limits: limits) { _ in ClientReceiver(events) }
     }
 
     private func stop() async {

@@ -65,14 +65,22 @@ package enum UnixAddress {
     package static let pathLimit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// Calls a closure with the address of a path. Check ``pathLimit`` first, because a longer path is cut.
+    ///
+    /// On Linux, the text after a leading `@` is the name of an abstract socket, which is not in the file system (unix(7)).
     package static func with<R>(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(pathLimit)) }
+        var length = MemoryLayout<sockaddr_un>.size
+        #if os(Linux)
+        if path.utf8.first == UInt8(ascii: "@") {
+            withUnsafeMutableBytes(of: &address.sun_path) { $0[0] = 0 }
+            // Each byte within the length belongs to the name.
+            length -= pathLimit + 1 - min(path.utf8.count, pathLimit)
+        }
+        #endif
         return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(length)) }
         }
     }
 }

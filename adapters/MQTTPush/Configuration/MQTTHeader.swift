@@ -24,7 +24,7 @@ public struct MQTTHeader: Sendable, Hashable {
         for header in headers {
             guard header.name.utf8.count <= 128 else { throw .invalid("a header's name can have at most 128 bytes") }
             do throws(UpgradeProblem) {
-                _ = try UpgradeRequest(host: "localhost", headers: [header.field])
+                _ = try WebSocketRequest(host: "localhost", headers: [header.field])
             } catch {
                 throw .invalid(error.reason)
             }
@@ -34,5 +34,5 @@ public struct MQTTHeader: Sendable, Hashable {
         }
     }
 
-    var field: UpgradeRequest.Header { UpgradeRequest.Header(name, value) }
+    var field: WebSocketRequest.Header { WebSocketRequest.Header(name, value) }
 }

@@ -68,10 +68,10 @@ extension Destination {
         do throws(UpgradeProblem) {
             // A client must offer this subprotocol, also for MQTT 3.1.1 (MQTT 5.0, 6.0.0-3).
             return try WebSocketUpgrade(
-                UpgradeRequest(
+                WebSocketRequest(
                     path: path,
                     host: settings.broker.webSocketAuthority,
-                    subprotocol: "mqtt",
+                    subprotocols: ["mqtt"],
                     headers: settings.headers.map(\.field)
                 )
             )

@@ -5,10 +5,20 @@
 ///
 /// A message may have several frames and any length, because its data is passed on as it arrives. Only the content of
 /// one control frame is stored, which has at most 125 bytes (RFC 6455, 5.5).
-struct FrameReader: Sendable {
+package struct FrameReader: Sendable {
+    /// What the messages mean to the owner.
+    package enum Content: Hashable, Sendable {
+        /// Binary messages carry bytes, and the borders of messages have no meaning. Neither text nor extensions are
+        /// valid, and no range of data is empty.
+        case bytes
+        /// Each message has a meaning. Text is valid, and an empty frame is reported as an empty range. If messages may be
+        /// compressed, their first frames may have the bit for it (RFC 7692, 6).
+        case messages(mayBeCompressed: Bool)
+    }
+
     /// What the server sent.
-    enum Piece: Hashable, Sendable {
-        /// Data of a binary message, at these positions of the given bytes. The range is never empty.
+    package enum Piece: Hashable, Sendable {
+        /// Data of a message, at these positions of the given bytes.
         case data(Range<Int>)
         /// A ping. Its content is in ``FrameReader/control``, and must be sent back.
         case ping
@@ -16,6 +26,8 @@ struct FrameReader: Sendable {
         /// The server's last frame, with its status (RFC 6455, 7.4) if it has one.
         case close(UInt16?)
     }
+
+    private static let compressedBit: UInt8 = 0x40
 
     // Without associated values, because it is compared for each byte of a header.
     private enum Position: Sendable {
@@ -30,7 +42,12 @@ struct FrameReader: Sendable {
     }
 
     /// The content of the last control frame.
-    private(set) var control: [UInt8] = []
+    package private(set) var control: [UInt8] = []
+    /// The reserved bits of the frame with the last data, at their positions in its first byte.
+    package private(set) var reserved: UInt8 = 0
+    /// Whether the last data belongs to a binary message.
+    package private(set) var isBinary = false
+    private let content: Content
     private var position = Position.start
     private var opcode = FrameOpcode.binary
     private var length: UInt64 = 0
@@ -44,11 +61,21 @@ struct FrameReader: Sendable {
     /// Whether the frame, or the one before a control frame, is not the last one of its message.
     private var isInMessage = false
 
+    package init(_ content: Content = .bytes) {
+        self.content = content
+    }
+
+    /// Whether the last data ends its frame.
+    package var endsFrame: Bool { missing == 0 }
+
+    /// Whether the last data ends its message.
+    package var endsMessage: Bool { missing == 0 && !isInMessage }
+
     /// Whether the server's last message is complete, so that the connection may end here.
     var isBetweenMessages: Bool { position == .closed || position == .start && !isInMessage }
 
     /// The reason that the server gave with its close frame. It is empty before such a frame.
-    var closeReason: String {
+    package var closeReason: String {
         position == .closed ? String(decoding: control.dropFirst(2), as: UTF8.self) : ""
     }
 
@@ -56,7 +83,7 @@ struct FrameReader: Sendable {
     ///
     /// - Parameter offset: A position in the bytes, which this method moves behind what it has read.
     /// - Throws: ``FrameViolation``, also in each later call.
-    mutating func next(in bytes: UnsafeRawBufferPointer, at offset: inout Int) throws(FrameViolation) -> Piece? {
+    package mutating func next(in bytes: UnsafeRawBufferPointer, at offset: inout Int) throws(FrameViolation) -> Piece? {
         if let violation { throw violation }
         while offset < bytes.count {
             if position == .content {
@@ -94,24 +121,33 @@ struct FrameReader: Sendable {
     }
 
     private mutating func takeStart(_ byte: UInt8) throws(FrameViolation) {
-        // No extension is ever negotiated, which alone could give these bits a meaning.
-        guard byte & 0x70 == 0 else { throw fail(.reservedBits) }
+        let reserved = byte & 0x70
+        guard reserved == 0 || mayHave(reserved, byte & 0x0F) else { throw fail(.reservedBits) }
         guard let opcode = FrameOpcode(rawValue: byte & 0x0F) else { throw fail(.opcode(byte & 0x0F)) }
         let isLast = byte & 0x80 != 0
         switch opcode {
         case .continuation:
             guard isInMessage else { throw fail(.continuation) }
             isInMessage = !isLast
-        case .text: throw fail(.text)
-        case .binary:
+            self.reserved = reserved
+        case .text, .binary:
+            guard opcode == .binary || content != .bytes else { throw fail(.text) }
             guard !isInMessage else { throw fail(.interruptedMessage) }
             isInMessage = !isLast
+            self.reserved = reserved
+            isBinary = opcode == .binary
         case .close, .ping, .pong:
             guard isLast else { throw fail(.fragmentedControl) }
             control.removeAll(keepingCapacity: true)
         }
         self.opcode = opcode
         position = .length
+    }
+
+    // Only an extension can give these bits a meaning, and only at the start of a message.
+    private func mayHave(_ reserved: UInt8, _ opcode: UInt8) -> Bool {
+        guard content == .messages(mayBeCompressed: true), reserved == FrameReader.compressedBit else { return false }
+        return opcode == FrameOpcode.text.rawValue || opcode == FrameOpcode.binary.rawValue
     }
 
     private mutating func takeLength(_ byte: UInt8) throws(FrameViolation) {
@@ -147,7 +183,8 @@ struct FrameReader: Sendable {
     private mutating func endFrame() throws(FrameViolation) -> Piece? {
         position = .start
         switch opcode {
-        case .continuation, .text, .binary: return nil
+        // Only an empty frame ends here.
+        case .continuation, .text, .binary: return content == .bytes ? nil : .data(0..<0)
         case .ping: return .ping
         case .pong: return .pong
         case .close:
@@ -178,7 +215,7 @@ struct FrameReader: Sendable {
 }
 
 /// The kind of a frame (RFC 6455, 11.8).
-enum FrameOpcode: UInt8, Sendable {
+package enum FrameOpcode: UInt8, Sendable {
     case continuation = 0
     case text = 1
     case binary = 2
@@ -191,7 +228,7 @@ enum FrameOpcode: UInt8, Sendable {
 }
 
 /// How a server violated the framing of a WebSocket.
-enum FrameViolation: Error, Hashable, Sendable {
+package enum FrameViolation: Error, Hashable, Sendable {
     /// A reserved bit is set, although no extension was offered (RFC 6455, 5.2).
     case reservedBits
     /// This opcode has no meaning (RFC 6455, 5.2).
@@ -216,7 +253,7 @@ enum FrameViolation: Error, Hashable, Sendable {
     case closeReason
 
     /// The status to close the connection with (RFC 6455, 7.4.1).
-    var status: UInt16 {
+    package var status: UInt16 {
         switch self {
         case .text: 1003
         case .closeReason: 1007
@@ -225,7 +262,7 @@ enum FrameViolation: Error, Hashable, Sendable {
     }
 
     /// What the server did, which continues a sentence that begins with "the server".
-    var text: String {
+    package var text: String {
         switch self {
         case .reservedBits: "sent a WebSocket frame with a reserved bit"
         case .opcode(let number): "sent a WebSocket frame with the reserved opcode \(number)"

@@ -44,7 +44,7 @@ struct FrameWriter: Sendable {
             storage.storeBytes(of: header.bytes.littleEndian, as: UInt64.self)
             if header.count == 10 { storage.storeBytes(of: UInt64(count).bigEndian, toByteOffset: 2, as: UInt64.self) }
             storage.storeBytes(of: key, toByteOffset: header.count, as: UInt32.self)
-            FrameWriter.mask(content, count, key, into: storage, at: start)
+            FrameMasks.mask(content, count, key, into: storage, at: start)
             // What a longer frame has left may be a password, whose mask follows from the known bytes before it.
             for index in size..<max(size, used) { storage[index] = 0 }
         }
@@ -61,8 +61,33 @@ struct FrameWriter: Sendable {
         }
         unsent = (range.lowerBound + max(0, min(count, range.count)))..<range.upperBound
     }
+}
 
-    private static func mask(
+/// Masks that a server, and what runs on the client's machine, cannot predict (RFC 6455, 5.3).
+///
+/// The system gives them in groups, because one call per frame would cost more than the frame.
+package struct FrameMasks: Sendable {
+    private static let groupSize = 64
+    private var group: [UInt32] = []
+
+    package init() {}
+
+    package mutating func next() -> UInt32 {
+        if let mask = group.popLast() { return mask }
+        group.append(contentsOf: repeatElement(0, count: FrameMasks.groupSize))
+        if !group.withUnsafeMutableBytes({ FrameMasks.fill($0) }) {
+            var generator = SystemRandomNumberGenerator()
+            for index in group.indices { group[index] = generator.next() }
+        }
+        return group.removeLast()
+    }
+
+    /// Copies the first `count` bytes of the content, masked (RFC 6455, 5.3).
+    ///
+    /// - Parameters:
+    ///   - key: The mask, whose first byte in memory belongs to the first byte of the content.
+    ///   - start: Where the copy begins in the storage, which must have room for it.
+    package static func mask(
         _ content: UnsafeRawBufferPointer,
         _ count: Int,
         _ key: UInt32,
@@ -79,24 +104,6 @@ struct FrameWriter: Sendable {
         withUnsafeBytes(of: wide) { wide in
             for index in wholeWords..<count { storage[start + index] = content[index] ^ wide[index & 7] }
         }
-    }
-}
-
-/// Masks that a server, and what runs on the client's machine, cannot predict (RFC 6455, 5.3).
-///
-/// The system gives them in groups, because one call per frame would cost more than the frame.
-private struct FrameMasks: Sendable {
-    private static let groupSize = 64
-    private var group: [UInt32] = []
-
-    mutating func next() -> UInt32 {
-        if let mask = group.popLast() { return mask }
-        group.append(contentsOf: repeatElement(0, count: FrameMasks.groupSize))
-        if !group.withUnsafeMutableBytes({ FrameMasks.fill($0) }) {
-            var generator = SystemRandomNumberGenerator()
-            for index in group.indices { group[index] = generator.next() }
-        }
-        return group.removeLast()
     }
 
     /// - Parameter bytes: At most 256 bytes, which is the limit of `getentropy`.

@@ -8,16 +8,13 @@ import SignalboxCore
 /// masked.
 package final class WebSocketLink: Link {
     private enum Phase {
-        /// Before the server's answer is complete. The number is that of the request's bytes that were sent.
-        case upgrade(WebSocketUpgrade, sent: Int)
+        /// Before the server's answer is complete.
+        case upgrade(UpgradeExchange)
         case open
         /// After ``finish()``. Only a close frame is still sent.
         case finished
         case failed(LinkError)
     }
-
-    /// The bytes that one call of the link below may return during the upgrade.
-    private static let answerBytes = 4_096
 
     private let inner: any Link
     private var phase: Phase
@@ -32,8 +29,6 @@ package final class WebSocketLink: Link {
     /// The error of a write, after which nothing is sent. The server's last bytes may still be there to read.
     private var writeFailure: LinkError?
     private var isInnerFinished = false
-    /// Whether the handshakes of the link below are complete.
-    private var isInnerOpen = false
     /// Whether the error was found behind data that the caller got first.
     private var hasUnreadFailure = false
     /// The server's first frames, which came with its answer.
@@ -42,7 +37,7 @@ package final class WebSocketLink: Link {
     /// - Parameter inner: The link, which only this one may use from now on.
     package init(over inner: any Link, _ upgrade: WebSocketUpgrade) {
         self.inner = inner
-        phase = .upgrade(upgrade, sent: 0)
+        phase = .upgrade(UpgradeExchange(upgrade))
     }
 
     package var descriptor: Int32 { inner.descriptor }
@@ -50,7 +45,7 @@ package final class WebSocketLink: Link {
     package var waitsForWrite: Bool {
         if inner.waitsForWrite { return true }
         switch phase {
-        case .upgrade(let upgrade, let sent): return isInnerOpen && sent < upgrade.head.count
+        case .upgrade(let exchange): return exchange.waitsForWrite
         case .open, .finished: return writeFailure == nil && !writer.isEmpty
         case .failed: return false
         }
@@ -67,57 +62,14 @@ package final class WebSocketLink: Link {
 
     package func advance() throws(LinkError) -> Bool {
         if case .failed(let error) = phase { throw error }
-        guard case .upgrade(var upgrade, var sent) = phase else { return true }
+        guard case .upgrade(var exchange) = phase else { return true }
         do throws(LinkError) {
-            isInnerOpen = try inner.advance()
-            guard isInnerOpen else { return false }
-            if sent < upgrade.head.count {
-                let rest = upgrade.head[sent...]
-                sent += try rest.withUnsafeBufferPointer { rest throws(LinkError) in
-                    try inner.write(UnsafeRawBufferPointer(rest))
-                }
-                phase = .upgrade(upgrade, sent: sent)
-            }
-            let isComplete = try readAnswer(&upgrade)
-            phase = isComplete ? .open : .upgrade(upgrade, sent: sent)
+            let isComplete = try exchange.advance(over: inner)
+            if isComplete { first = exchange.first }
+            phase = isComplete ? .open : .upgrade(exchange)
             return isComplete
         } catch {
             throw fail(error)
-        }
-    }
-
-    private func readAnswer(_ upgrade: inout WebSocketUpgrade) throws(LinkError) -> Bool {
-        var buffer = [UInt8](repeating: 0, count: WebSocketLink.answerBytes)
-        while true {
-            let count = try readInner(&buffer)
-            guard count > 0 else { return false }
-            guard let end = try parse(buffer[..<count], &upgrade) else { continue }
-            first = buffer[end..<count]
-            return true
-        }
-    }
-
-    private func readInner(_ buffer: inout [UInt8]) throws(LinkError) -> Int {
-        do throws(LinkError) {
-            return try buffer.withUnsafeMutableBufferPointer { buffer throws(LinkError) in
-                try inner.read(into: UnsafeMutableRawBufferPointer(buffer))
-            }
-        } catch {
-            // A server that does not expect a request may break the connection because it leaves the request unread.
-            switch error {
-            case .closed, .reset: throw .upgrade(.closed)
-            default: throw error
-            }
-        }
-    }
-
-    private func parse(_ bytes: ArraySlice<UInt8>, _ upgrade: inout WebSocketUpgrade) throws(LinkError) -> Int? {
-        do throws(UpgradeProblem) {
-            return try bytes.withUnsafeBufferPointer { bytes throws(UpgradeProblem) in
-                try upgrade.receive(UnsafeRawBufferPointer(bytes))
-            }
-        } catch {
-            throw .upgrade(error)
         }
     }
 

@@ -8,11 +8,13 @@ import SignalboxCore
 /// result does not depend on how the answer is divided into pieces.
 package struct WebSocketUpgrade: Sendable {
     /// The maximum number of bytes in the server's answers together.
-    package static let answerLimit = 8_192
+    package static let answerLimit = 32_768
 
     /// The bytes of the request. They may contain credentials.
-    let head: [UInt8]
-    private let subprotocol: String?
+    package let head: [UInt8]
+    /// What the server has agreed to, once its answer is complete.
+    package private(set) var agreement: UpgradeAgreement?
+    private let offer: UpgradeOffer
     private let expectedAccept: [UInt8]
     private var answer = UpgradeAnswer()
     private var line: [UInt8] = []
@@ -20,22 +22,28 @@ package struct WebSocketUpgrade: Sendable {
     private var problem: UpgradeProblem?
 
     /// Makes a request with a random key. May block, because the values of headers may be in files.
-    package init(_ request: UpgradeRequest) throws(UpgradeProblem) {
+    package init(_ request: WebSocketRequest) throws(UpgradeProblem) {
         var generator = SystemRandomNumberGenerator()
         try self.init(request, nonce: (0..<16).map { _ in .random(in: .min ... .max, using: &generator) })
     }
 
     /// - Parameter nonce: 16 random bytes (RFC 6455, 4.1).
-    init(_ request: UpgradeRequest, nonce: [UInt8]) throws(UpgradeProblem) {
+    init(_ request: WebSocketRequest, nonce: [UInt8]) throws(UpgradeProblem) {
         let key = Base64.encoded(Bytes(nonce))
         guard let accept = WebSocketUpgrade.accept(for: key) else { throw .digestUnavailable }
         var text = "GET \(request.path) HTTP/1.1\r\nHost: \(request.host)\r\n"
         text += "Upgrade: websocket\r\nConnection: Upgrade\r\n"
         text += "Sec-WebSocket-Key: \(key)\r\nSec-WebSocket-Version: 13\r\n"
-        if let subprotocol = request.subprotocol { text += "Sec-WebSocket-Protocol: \(subprotocol)\r\n" }
+        if !request.subprotocols.isEmpty {
+            text += "Sec-WebSocket-Protocol: \(request.subprotocols.joined(separator: ", "))\r\n"
+        }
+        if let extensions = request.extensions { text += "Sec-WebSocket-Extensions: \(extensions)\r\n" }
         for header in request.headers { text += "\(header.name): \(try header.read())\r\n" }
         head = Array("\(text)\r\n".utf8)
-        subprotocol = request.subprotocol
+        offer = UpgradeOffer(
+            subprotocols: request.leavesSubprotocolToOwner ? nil : request.subprotocols,
+            hasExtensions: request.extensions != nil
+        )
         expectedAccept = Array(accept.utf8)
     }
 
@@ -56,7 +64,7 @@ package struct WebSocketUpgrade: Sendable {
     /// - Returns: How many bytes of the piece belong to the answer if this piece completes it, or `nil` if more must be
     ///   read. The bytes behind the answer are the server's first frames.
     /// - Throws: ``UpgradeProblem``, also in each later call.
-    mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(UpgradeProblem) -> Int? {
+    package mutating func receive(_ bytes: UnsafeRawBufferPointer) throws(UpgradeProblem) -> Int? {
         if let problem { throw problem }
         do throws(UpgradeProblem) {
             for (index, byte) in bytes.enumerated() {
@@ -104,9 +112,24 @@ package struct WebSocketUpgrade: Sendable {
             answer = UpgradeAnswer()
             return false
         }
-        try answer.check(expectedAccept, subprotocol)
+        agreement = try answer.check(expectedAccept, offer)
         return true
     }
+}
+
+/// What a server has agreed to with its answer.
+package struct UpgradeAgreement: Sendable, Hashable {
+    /// The subprotocol that the server selected.
+    package let subprotocol: String?
+    /// The extensions and their parameters, as the server's headers list them.
+    package let extensions: String?
+}
+
+/// What a request offers, against which the answer is checked.
+private struct UpgradeOffer: Sendable {
+    /// The subprotocols of which one must be selected. An empty list allows none, and `nil` allows any or none.
+    let subprotocols: [String]?
+    let hasExtensions: Bool
 }
 
 /// The head of a server's answer (RFC 9112, 4 and 5).
@@ -117,7 +140,7 @@ private struct UpgradeAnswer: Sendable {
     private(set) var status: Int?
     private var upgradesToWebSocket: Bool?
     private var namesUpgrade = false
-    private var hasExtensions = false
+    private var extensions: [ArraySlice<UInt8>] = []
     private var accepts: [ArraySlice<UInt8>] = []
     private var subprotocols: [ArraySlice<UInt8>] = []
 
@@ -158,25 +181,26 @@ private struct UpgradeAnswer: Sendable {
             namesUpgrade = namesUpgrade || options.contains { UpgradeAnswer.isEqual($0, "upgrade") }
         case "sec-websocket-accept": accepts.append(value)
         case "sec-websocket-protocol": subprotocols.append(value)
-        case "sec-websocket-extensions": hasExtensions = hasExtensions || !value.isEmpty
+        case "sec-websocket-extensions": if !value.isEmpty { extensions.append(value) }
         default: break
         }
     }
 
     /// Checks a complete answer with the status 101 (RFC 6455, 4.1).
-    func check(_ expectedAccept: [UInt8], _ subprotocol: String?) throws(UpgradeProblem) {
+    func check(_ expectedAccept: [UInt8], _ offer: UpgradeOffer) throws(UpgradeProblem) -> UpgradeAgreement {
         guard upgradesToWebSocket == true else { throw .upgradeHeader }
         guard namesUpgrade else { throw .connectionHeader }
         // Neither header may come twice (RFC 6455, 11.3.3 and 11.3.4).
         guard accepts.count == 1, accepts.first?.elementsEqual(expectedAccept) == true else { throw .acceptHeader }
-        guard !hasExtensions else { throw .extensions }
-        if let subprotocol {
-            guard subprotocols.count == 1, subprotocols.first?.elementsEqual(subprotocol.utf8) == true else {
-                throw .subprotocol
-            }
-        } else {
-            guard subprotocols.isEmpty else { throw .subprotocol }
+        guard extensions.isEmpty || offer.hasExtensions else { throw .extensions }
+        guard subprotocols.count < 2 else { throw .subprotocol }
+        let selected = subprotocols.first.map { String(decoding: $0, as: UTF8.self) }
+        if let offered = offer.subprotocols {
+            guard selected.map(offered.contains) ?? offered.isEmpty else { throw .subprotocol }
         }
+        // Several headers mean the same as one that joins them (RFC 6455, 9.1).
+        let joined = extensions.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
+        return UpgradeAgreement(subprotocol: selected, extensions: joined.isEmpty ? nil : joined)
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool {

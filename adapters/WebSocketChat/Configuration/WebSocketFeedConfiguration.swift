@@ -173,8 +173,6 @@ extension WebSocketFeedConfiguration {
         if !url.isSecure {
             guard trust == .system else { throw .invalid("trusted certificates need wss://") }
             guard identity == nil else { throw .invalid("a client certificate needs wss://") }
-        } else if url.host.first == "[" {
-            throw .invalid("a certificate cannot be verified for an IPv6 address: use wss:// with a host name")
         }
         var files = [identity?.certificateFile, identity?.keyFile].compactMap { $0 }
         if case .authority(let file) = trust { files.append(file) }

@@ -6,7 +6,7 @@ public struct WebSocketHeader: Sendable, Hashable {
     /// The name, which must be a token (RFC 9110, 5.6.2).
     ///
     /// Handshake headers (`Host`, `Upgrade`, `Connection`, `Origin`, `Sec-WebSocket-*`) are not allowed, nor are
-    /// headers that announce a body (`Content-Length`, `Transfer-Encoding`).
+    /// headers that announce a body (`Content-Length`, `Transfer-Encoding`, `Expect`).
     public let name: String
     /// The value, a single line without control characters. The feed reads it before each connection.
     public let value: Secret
@@ -42,7 +42,9 @@ public struct WebSocketHeader: Sendable, Hashable {
     }
 
     private static let nameLimit = 128
-    private static let reserved: Set<String> = ["host", "upgrade", "connection", "content-length", "transfer-encoding"]
+    private static let reserved: Set<String> = [
+        "host", "upgrade", "connection", "content-length", "transfer-encoding", "expect",
+    ]
 }
 
 /// A user name and password for `Authorization: Basic` (RFC 7617).

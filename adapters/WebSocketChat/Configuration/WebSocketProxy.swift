@@ -52,7 +52,7 @@ extension WebSocketProxy {
         }
     }
 
-    /// Reads the login, opens a connection to the server through the proxy, and starts its relay. Blocks.
+    /// Reads the login, and opens a connection to the server through the proxy. Blocks.
     ///
     /// - Parameters:
     ///   - limit: The time of an attempt, for errors.
@@ -63,12 +63,12 @@ extension WebSocketProxy {
         within limit: Duration,
         until deadline: ContinuousClock.Instant,
         resolve: (String) -> Result<[String], DisconnectReason>
-    ) throws(DisconnectReason) -> TunnelRelay {
+    ) throws(DisconnectReason) -> ProxyTunnel {
         let login = try login()
         do throws(ProxyFailure) {
             // The attempt may have ended while this waited for a thread.
             guard .now < deadline else { throw ProxyFailure.timeout(limit) }
-            let tunnel = try ProxyTunnel.open(
+            return try ProxyTunnel.open(
                 to: destination,
                 through: server,
                 at: try addresses(resolve),
@@ -76,7 +76,6 @@ extension WebSocketProxy {
                 within: limit,
                 until: deadline
             )
-            return try TunnelRelay(tunnel)
         } catch {
             throw .proxyFailed(error)
         }

@@ -1,25 +1,23 @@
 import AdapterSupport
 import Logging
 import SignalboxCore
-import Synchronization
 
 /// The state that a feed's task and the service's thread share during a run. Safe to use from any thread.
 final class FeedContext: Sendable {
     let feed: WebSocketFeed
     let intake: any Intake
-    let transport: LibraryTransport
+    let transport: ClientTransport
     let table: SettlementTable
     let room = RoomRequests()
     /// Fulfilled when reading has stopped and the feed will open no more connections.
     let halted = Promise<Void>()
     /// Fulfilled when the thread has finished the run. The value is the error that the run ends with, if any.
     let finished = Promise<WebSocketChatError?>()
-    private let relay = Mutex<(current: TunnelRelay?, end: Promise<Int>?)>((nil, nil))
     private let delays: AsyncStream<ReconnectDelay>
     /// Receives the delay to wait before the next attempt.
     let nextDelay: AsyncStream<ReconnectDelay>.Continuation
 
-    init(_ feed: WebSocketFeed, intake: any Intake, transport: LibraryTransport) {
+    init(_ feed: WebSocketFeed, intake: any Intake, transport: ClientTransport) {
         self.feed = feed
         self.intake = intake
         self.transport = transport
@@ -42,35 +40,11 @@ final class FeedContext: Sendable {
     func threadEnded() {
         halted.set(())
         finished.set(
-            WebSocketChatError(.noResources, "the thread of libwebsockets ended unexpectedly", source: feed.source)
+            WebSocketChatError(.noResources, "the feed's thread ended unexpectedly", source: feed.source)
         )
     }
 
-    /// Keeps the connection through the proxy that the session uses, or ends the last one.
-    func keep(_ relay: TunnelRelay?) {
-        // The last one is released after the lock.
-        let last = self.relay.withLock { state in
-            defer { state = (relay, relay?.end ?? state.end) }
-            return state.current
-        }
-        last?.finish()
-        relay?.end.onValue { [feed] lost in
-            guard lost > 0 else { return }
-            AdapterLog(feed.logger, source: feed.source).write(
-                .warning,
-                "the last \(lost) bytes were not sent, because the proxy did not take them within "
-                    + "\(TunnelRelay.grace.secondsDescription) of the connection's end"
-            )
-        }
-    }
-
     // MARK: - Tasks
-
-    /// Waits until the relay of the last connection through a proxy has ended. Earlier ones have ended before it, or end
-    /// within their grace.
-    func relayEnded() async {
-        _ = await relay.withLock { $0.end }?.value()
-    }
 
     /// Waits for each delay that the thread requests, until the task is cancelled.
     func serveDelays() async {

@@ -1,4 +1,5 @@
 import AdapterSupport
+import SecureTransport
 import SignalboxCore
 
 /// What an attempt to connect needs: the current secrets and the addresses to try.
@@ -10,11 +11,14 @@ struct FeedPreparation: Sendable {
     /// The path of a Unix socket to connect to instead of the addresses.
     var unixSocket: String?
     /// The connection through a proxy, if there is one. It ends when the last reference to it is released.
-    var relay: TunnelRelay?
+    var tunnel: ProxyTunnel?
+    /// How to use TLS, if the URL says so.
+    var tls: TLSContext?
 
     /// Returns whether ``make(_:resolve:)`` can block for this configuration.
     static func mayBlock(_ configuration: WebSocketFeedConfiguration) -> Bool {
-        guard configuration.proxy == nil else { return true }
+        // Certificates are in files.
+        guard configuration.proxy == nil, !configuration.url.isSecure else { return true }
         let needsLookup = configuration.unixSocket == nil && NumericAddress(configuration.url.hostName) == nil
         guard !needsLookup else { return true }
         let login = configuration.login
@@ -33,7 +37,8 @@ struct FeedPreparation: Sendable {
         return configuration.proxy == nil ? .lookupTimeout(limit) : .proxyFailed(.timeout(limit))
     }
 
-    /// Reads the secrets and resolves the host, or opens the connection through the proxy. May block.
+    /// Reads the secrets and the certificates, and resolves the host or opens the connection through the proxy. May
+    /// block.
     ///
     /// - Parameters:
     ///   - deadline: When the attempt ends. A proxy is not asked after that.
@@ -52,25 +57,26 @@ struct FeedPreparation: Sendable {
             {
                 headers.append(header)
             }
+            let tls = try configuration.tlsContext()
             let host = configuration.url.hostName
             // The host stands for the only address, and the server that listens on the socket sees it in the request.
             if let path = configuration.unixSocket {
-                return FeedPreparation(headers: headers, addresses: [host], unixSocket: path)
+                return FeedPreparation(headers: headers, addresses: [host], unixSocket: path, tls: tls)
             }
             if let proxy = configuration.proxy {
                 let destination = ProxyDestination(host: host, port: configuration.url.port)
                 let limit = configuration.connectTimeout
-                let relay = try proxy.open(
+                let tunnel = try proxy.open(
                     to: destination,
                     within: limit,
                     until: deadline ?? .now + limit,
                     resolve: resolve
                 )
                 // The host stands for the only address.
-                return FeedPreparation(headers: headers, addresses: [host], unixSocket: relay.path, relay: relay)
+                return FeedPreparation(headers: headers, addresses: [host], tunnel: tunnel, tls: tls)
             }
             let addresses = NumericAddress(host) == nil ? try resolve(host).get() : [host]
-            return FeedPreparation(headers: headers, addresses: addresses)
+            return FeedPreparation(headers: headers, addresses: addresses, tls: tls)
         }
     }
 
@@ -96,9 +102,8 @@ struct FeedPreparation: Sendable {
             path: configuration.url.target
         )
         target.unixSocket = unixSocket
-        target.isRelayed = relay != nil
-        target.trust = configuration.url.isSecure ? configuration.trust : nil
-        target.identity = configuration.identity
+        target.tunnel = tunnel
+        target.tls = tls
         target.subprotocols = configuration.subprotocols
         target.origin = configuration.origin
         target.headers = headers

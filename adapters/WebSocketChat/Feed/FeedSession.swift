@@ -157,7 +157,6 @@ extension FeedSession {
         guard case .preparing = phase, attempt == self.attempt else { return }
         switch result {
         case .success(let preparation):
-            context.keep(preparation.relay)
             connect(preparation, 0)
         case .failure(let reason): failed(reason)
         }
@@ -214,7 +213,6 @@ extension FeedSession {
     /// - Parameter isRequested: Whether the program has closed the connection.
     func ended(_ reason: DisconnectReason, isRequested: Bool = false) {
         attempt += 1
-        context.keep(nil)
         if !wasConnected && (configuration.firstConnectionMustSucceed || configuration.reconnect == nil) {
             return halt(.notConnected, reason)
         }
@@ -301,7 +299,6 @@ extension FeedSession {
 
     func finish() {
         forgetConnection()
-        context.keep(nil)
         phase = .finished
         if feeder.notTaken > 0 {
             context.feed.status.count { $0.notTaken += feeder.notTaken }

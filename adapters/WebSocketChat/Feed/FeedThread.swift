@@ -10,8 +10,8 @@ import Synchronization
 /// This type is safe to use from any thread.
 public final class WebSocketThread: Sendable {
     private struct State {
-        let start = Promise<Result<LibraryTransport, TransportError>>()
-        var transport: LibraryTransport?
+        let start = Promise<Result<ClientTransport, TransportError>>()
+        var transport: ClientTransport?
         /// The number of feeds that are currently registered.
         var feeds = 0
     }
@@ -24,7 +24,7 @@ public final class WebSocketThread: Sendable {
 
     /// Registers a feed and returns the transport of the running thread. The feed must later pass the transport to
     /// ``unregister(_:)``.
-    func register() async throws(TransportError) -> LibraryTransport {
+    func register() async throws(TransportError) -> ClientTransport {
         let (start, isFirst) = state.withLock { state in
             var joined = state ?? State()
             joined.feeds += 1
@@ -33,7 +33,7 @@ public final class WebSocketThread: Sendable {
         }
         guard isFirst else { return try await start.value().get() }
         do throws(TransportError) {
-            let transport = try await LibraryTransport.client(limits: .feeds) { FeedDispatcher($0) }
+            let transport = try await ClientTransport.start(limits: .feeds) { FeedDispatcher($0) }
             state.withLock { $0?.transport = transport }
             start.set(.success(transport))
             return transport
@@ -46,7 +46,7 @@ public final class WebSocketThread: Sendable {
     }
 
     /// Unregisters a feed. If it was the last one, this method waits until the thread has ended.
-    func unregister(_ transport: LibraryTransport) async {
+    func unregister(_ transport: ClientTransport) async {
         let wasLast = state.withLock { state in
             guard state?.transport === transport else { return false }
             state?.feeds -= 1
@@ -83,13 +83,13 @@ struct FeedCommand: Sendable {
 
 /// Routes the transport's events to the feed that owns the connection. Only the service's thread uses it.
 final class FeedDispatcher: FrameReceiver {
-    private let sender: any FrameSender
+    private let sender: any ClientFrameSender
     private var sessions: [ObjectIdentifier: FeedSession] = [:]
     private var owners: [ConnectionID: FeedSession] = [:]
     // The most recent lookup, cached because several pieces in a row usually belong to the same connection.
     private var last: (id: ConnectionID, owner: FeedSession)?
 
-    init(_ sender: any FrameSender) {
+    init(_ sender: any ClientFrameSender) {
         self.sender = sender
     }
 

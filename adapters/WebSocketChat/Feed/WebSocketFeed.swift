@@ -89,7 +89,7 @@ public final class WebSocketFeed: Adapter {
             throw WebSocketChatError(.alreadyRunning, "the feed is already running; create another one", source: source)
         }
         defer { status.end() }
-        let transport: LibraryTransport
+        let transport: ClientTransport
         do throws(TransportError) {
             transport = try await thread.register()
         } catch {
@@ -100,7 +100,6 @@ public final class WebSocketFeed: Adapter {
         let error = await perform(context)
         status.hub.attach(nil)
         await thread.unregister(transport)
-        await context.relayEnded()
         if let error { throw error }
     }
 

@@ -1,8 +1,9 @@
-/// The frames that a server sends in one write.
+import SecureTransport
+
+/// The frames that a connection sends in one write.
 ///
 /// The system call for a write costs more than everything else that is done for a small message, so messages that wait
-/// for the same connection share one. This type needs no library, because a server's frames are not masked (RFC 6455,
-/// 5.1).
+/// for the same connection share one.
 struct FrameBatch {
     /// The maximum number of messages in a write.
     static let messageLimit = 64
@@ -18,13 +19,17 @@ struct FrameBatch {
     private(set) var cost = 0
     private var count = 0
     private let costLimit: Int
+    /// The masks of a client's frames (RFC 6455, 5.1), or `nil` on a server.
+    private var masks: FrameMasks?
 
     /// Creates an empty batch.
     ///
-    /// - Parameter waitingBytes: The maximum number of bytes waiting on a connection. If it is 0, the batch has no room
-    ///   for any message.
-    init(waitingBytes: Int) {
+    /// - Parameters:
+    ///   - waitingBytes: The maximum number of bytes waiting on a connection.
+    ///   - isMasked: Whether the frames are those of a client.
+    init(waitingBytes: Int, isMasked: Bool = false) {
         costLimit = min(FrameBatch.maximumCost, waitingBytes / FrameBatch.shareOfWaiting)
+        masks = isMasked ? FrameMasks() : nil
     }
 
     var isEmpty: Bool { count == 0 }
@@ -40,31 +45,54 @@ struct FrameBatch {
     ///   - content: The message, or the compressed message.
     ///   - cost: The cost of the message before it is compressed.
     mutating func append(_ content: [UInt8], _ kind: MessageKind, isCompressed: Bool, cost: Int) {
-        FrameHead(kind, isCompressed: isCompressed, length: content.count).append(to: &bytes)
-        bytes.append(contentsOf: content)
+        append(content, after: FrameHead(kind, isCompressed: isCompressed, length: content.count))
         self.cost += cost
+    }
+
+    /// Appends a control frame, whose cost is 0.
+    ///
+    /// - Parameter content: At most 125 bytes (RFC 6455, 5.5).
+    mutating func append(_ control: FrameOpcode, _ content: [UInt8]) {
+        append(content, after: FrameHead(control, length: content.count))
+    }
+
+    private mutating func append(_ content: [UInt8], after head: FrameHead) {
         count += 1
+        guard let key = masks?.next().littleEndian else {
+            head.append(to: &bytes)
+            bytes.append(contentsOf: content)
+            return
+        }
+        head.append(to: &bytes, isMasked: true)
+        withUnsafeBytes(of: key) { bytes.append(contentsOf: $0) }
+        let start = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: content.count))
+        bytes.withUnsafeMutableBytes { storage in
+            content.withUnsafeBytes { FrameMasks.mask($0, $0.count, key, into: storage, at: start) }
+        }
     }
 
     /// Passes the frames to a closure, which does not change them, and empties the batch.
     mutating func take<Result>(_ write: (UnsafeMutableBufferPointer<UInt8>) -> Result) -> Result {
-        defer {
-            bytes.removeAll(keepingCapacity: true)
-            cost = 0
-            count = 0
-        }
+        defer { removeAll() }
         return bytes.withUnsafeMutableBufferPointer { write($0) }
+    }
+
+    /// Empties the batch. The memory is kept, unless a message was larger than the others may be.
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: bytes.capacity <= 2 * FrameBatch.maximumCost)
+        cost = 0
+        count = 0
     }
 }
 
-/// The head of an unmasked frame that contains a whole message (RFC 6455, 5.2).
+/// The head of a frame that contains a whole message, or of a control frame (RFC 6455, 5.2).
 struct FrameHead {
-    /// The maximum size of a head, in bytes.
+    /// The maximum size of a head without a mask, in bytes.
     static let maximumSize = 10
 
     private static let final: UInt8 = 0x80
-    private static let text: UInt8 = 0x1
-    private static let binary: UInt8 = 0x2
+    private static let masked: UInt8 = 0x80
     // Longer content has its length in the following two or eight bytes.
     private static let shortLimit = 125
     private static let twoBytes: UInt8 = 126
@@ -80,19 +108,27 @@ struct FrameHead {
         // Compression sets RSV1 (RFC 7692, 6).
         first =
             FrameHead.final | (isCompressed ? FrameChunk.compressedBit : 0)
-            | (kind == .text ? FrameHead.text : FrameHead.binary)
+            | (kind == .text ? FrameOpcode.text : .binary).rawValue
         self.length = length
     }
 
-    func append(to bytes: inout [UInt8]) {
+    /// Creates the head of a control frame.
+    init(_ control: FrameOpcode, length: Int) {
+        first = FrameHead.final | control.rawValue
+        self.length = length
+    }
+
+    /// - Parameter isMasked: Whether a mask follows the head.
+    func append(to bytes: inout [UInt8], isMasked: Bool = false) {
+        let masked = isMasked ? FrameHead.masked : 0
         bytes.append(first)
         if length <= FrameHead.shortLimit {
-            bytes.append(UInt8(length))
+            bytes.append(masked | UInt8(length))
         } else if let length = UInt16(exactly: length) {
-            bytes.append(FrameHead.twoBytes)
+            bytes.append(masked | FrameHead.twoBytes)
             withUnsafeBytes(of: length.bigEndian) { bytes.append(contentsOf: $0) }
         } else {
-            bytes.append(FrameHead.eightBytes)
+            bytes.append(masked | FrameHead.eightBytes)
             withUnsafeBytes(of: UInt64(length).bigEndian) { bytes.append(contentsOf: $0) }
         }
     }

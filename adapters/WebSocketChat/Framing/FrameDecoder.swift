@@ -106,7 +106,7 @@ final class FrameDecoder {
     }
 }
 
-/// The content of a frame, or a part of it, as delivered by the library.
+/// The content of a frame, or a part of it, as it arrives.
 struct FrameChunk {
     /// The content, which may be empty. Valid only during the call that delivers it.
     let bytes: UnsafeRawBufferPointer

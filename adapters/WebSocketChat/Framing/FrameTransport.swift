@@ -12,7 +12,11 @@ protocol FrameSender: AnyObject, Sendable {
     func perform(_ command: FrameCommand, on connection: ConnectionID)
     /// Interrupts the thread's wait, so that the thread soon calls the receiver's `passEnded`.
     func wake()
-    /// Starts connecting. Only a client's transport supports this.
+}
+
+/// Sends messages and commands to a client's connections, and opens them.
+protocol ClientFrameSender: FrameSender {
+    /// Starts connecting.
     ///
     /// Unless the transport is stopped, it later calls the receiver's `opened` or `closed` with the returned number.
     func connect(to target: ClientTarget) -> ConnectionID

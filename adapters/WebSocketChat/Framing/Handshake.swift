@@ -1,4 +1,5 @@
 import AdapterSupport
+import SecureTransport
 
 /// The result of opening a connection.
 struct Handshake: Equatable, Sendable {
@@ -43,9 +44,8 @@ struct UpgradeRequest: Equatable, Sendable {
 }
 
 /// What a client needs to open a connection.
-struct ClientTarget: Equatable, Sendable {
-    // The library writes these lines into buffers of fixed size. It would truncate longer lines, and with them the line
-    // ends.
+struct ClientTarget: Sendable {
+    // Servers accept at least this much.
     static let pathLimit = 2_032
     static let hostLimit = 119
     static let originLimit = 117
@@ -56,17 +56,14 @@ struct ClientTarget: Equatable, Sendable {
     let port: UInt16
     /// The path of a Unix socket to connect to instead of the address and port.
     var unixSocket: String?
-    /// Whether the Unix socket is that of a tunnel through a proxy, which is already open.
-    var isRelayed = false
-    /// The `Host` header, including the port unless it is the scheme's default. TLS uses the part without the port as
-    /// the host name.
+    /// The connection through a proxy, which is already open, to use instead of the address or the socket.
+    var tunnel: ProxyTunnel?
+    /// The `Host` header, including the port unless it is the scheme's default.
     let host: String
     /// The path and query, percent-encoded and starting with `/`.
     let path: String
-    /// The certificates to trust, or `nil` for a connection without TLS.
-    var trust: WebSocketTrust?
-    /// The client's own certificate, for servers that request one. Used only with TLS.
-    var identity: WebSocketIdentity?
+    /// How to use TLS, or `nil` for a connection without it.
+    var tls: TLSContext?
     /// The subprotocols to offer, which must be tokens, in order of preference.
     var subprotocols: [String] = []
     /// The `Origin` header.
@@ -77,11 +74,10 @@ struct ClientTarget: Equatable, Sendable {
     /// The maximum number of bytes waiting on this connection. If it is `nil`, the transport's limit applies.
     var waitingBytes: Int?
 
-    /// Why the connection ended before the server answered, although the tunnel was open.
-    var tunnelEnded: DisconnectReason {
-        trust == nil
-            ? .unreachable("the connection through the proxy ended before the server answered")
-            : .handshakeEnded
+    /// The name or address that the server's certificate must be for: the host without the port and brackets.
+    var serverName: String {
+        if host.utf8.first == UInt8(ascii: "[") { return String(host.dropFirst().prefix { $0 != "]" }) }
+        return String(host.prefix { $0 != ":" })
     }
 
     /// Why the target cannot be expressed as a request, or `nil` if it can.
@@ -103,16 +99,12 @@ struct ClientTarget: Equatable, Sendable {
         }
         guard subprotocols.allSatisfy(HeaderField.isToken) else { return "a subprotocol is not a token" }
         guard origin.map(HeaderField.isWord) ?? true else { return "the origin has forbidden characters" }
-        // With TLS, the library would check the certificate against the text before the first colon.
-        guard trust == nil || host.utf8.first != UInt8(ascii: "[") else {
-            return "TLS needs a name or an IPv4 address, not \(host)"
-        }
         return nil
     }
 }
 
 extension ClientTarget {
-    /// Returns whether the path can be the address of a Unix socket. The library would truncate a longer path.
+    /// Returns whether the path can be the address of a Unix socket.
     static func isSocketPath(_ path: String) -> Bool {
         (1...UnixAddress.pathLimit).contains(path.utf8.count) && HeaderField.isLine(path)
     }

@@ -20,8 +20,6 @@ final class LibraryConnection {
     }
 
     let id: ConnectionID
-    /// What a client connects to, or `nil` on a server.
-    let target: ClientTarget?
     var handle: OpaquePointer?
     var phase = Phase.opening
     var handshake = Handshake()
@@ -40,16 +38,13 @@ final class LibraryConnection {
     private(set) lazy var deflater = agreement.flatMap {
         MessageDeflater(windowBits: $0.outgoingWindowBits, contextTakeover: $0.outgoingContextTakeover)
     }
-    /// Whether the request has been sent. If so, any failure has to do with the server's response.
-    var hasSentRequest = false
     /// The cost of the messages of the last write, if the library still buffers some of it.
     var unsentCost = 0
     /// The output that has not been passed to the library yet.
     var outgoing = Deque<Outgoing>()
 
-    init(_ id: ConnectionID, target: ClientTarget? = nil) {
+    init(_ id: ConnectionID) {
         self.id = id
-        self.target = target
     }
 }
 
@@ -77,8 +72,8 @@ extension LibraryLoop {
 
     private func perform(_ entry: ServiceQueue.Entry) {
         switch entry {
-        case .connect(let id, let target): connect(id, target)
-        case .feed(let command): receiver.perform(command)
+        // Only clients queue these.
+        case .connect, .feed: break
         case .message(let id, let kind, let bytes): append(.message(kind, bytes), to: id)
         case .command(let id, .ping): append(.ping, to: id)
         case .command(let id, .close(let code, let reason)):

@@ -1,20 +1,7 @@
 import CLibwebsockets
 
-/// Makes texts from the library and from peers safe to display.
+/// Reads the headers of a request.
 enum LibraryText {
-    /// Returns up to `limit` bytes of a C string, trimmed and with control characters replaced by `?`.
-    static func sanitized(_ text: UnsafePointer<CChar>, limit: Int) -> String {
-        sanitized(UnsafeMutableRawPointer(mutating: text), count: strnlen(text, limit), limit: limit)
-    }
-
-    /// Returns up to `limit` of the given bytes, sanitized in the same way.
-    static func sanitized(_ input: UnsafeMutableRawPointer?, count: Int, limit: Int) -> String {
-        guard let input, count > 0 else { return "" }
-        var bytes = UnsafeRawBufferPointer(start: input, count: min(count, limit)).prefix { $0 != 0 }
-        while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
-        return String(decoding: bytes.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
-    }
-
     // Stands for a header that is present but cannot be read. It equals no allowed value.
     private static let broken = "\u{FFFD}"
 
@@ -79,25 +66,5 @@ enum LibraryText {
             guard copied >= 0 else { return nil }
             return String(decoding: UnsafeRawBufferPointer(start: start, count: Int(copied)), as: UTF8.self)
         }
-    }
-
-    /// Returns the name of a TLS alert (RFC 8446, 6).
-    static func alert(_ value: Int32) -> String {
-        let number = value & 0xFF
-        // OpenSSL 3.0 does not know this alert. Servers send it if the client presents no certificate.
-        if number == 116 { return "certificate required" }
-        let name = SSL_alert_desc_string_long(value).map { String(cString: $0) } ?? "unknown"
-        return name == "unknown" ? "alert \(number)" : name
-    }
-
-    /// Returns as much of the reason as fits into a close frame, without splitting a character.
-    static func reason(_ text: String) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for character in text.unicodeScalars {
-            let next = Array(String(character).utf8)
-            guard bytes.count + next.count <= CloseCode.reasonLimit else { break }
-            bytes += next
-        }
-        return bytes
     }
 }

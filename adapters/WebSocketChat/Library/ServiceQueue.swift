@@ -1,4 +1,3 @@
-import CLibwebsockets
 import Synchronization
 
 /// Queues the commands for a service's thread and counts the bytes waiting to be sent.
@@ -20,8 +19,8 @@ final class ServiceQueue: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The address of the context to wake, or 0 if there is no context.
-        var context: UInt = 0
+        /// Interrupts the thread's wait, or its next one. `nil` while the thread does not wait.
+        var wakeThread: (@Sendable () -> Void)?
         var isStopping = false
         /// Whether the thread has ended. If so, it processes no more entries.
         var hasEnded = false
@@ -40,19 +39,13 @@ final class ServiceQueue: Sendable {
     static func cost(of message: [UInt8]) -> Int { message.count + TransportLimits.messageOverhead }
 
     private let limits: TransportLimits
-    private let wakeContext: @Sendable (OpaquePointer) -> Void
     private let state = Mutex(State())
     /// Whether the thread will take the entries before it waits again, so that nobody has to wake it. Only the thread changes
     /// this. It gives up the promise while it holds the lock, so no entry can be missed.
     private let isAwake = Atomic<Bool>(false)
 
-    /// - Parameter wakeContext: Interrupts the wait of a context, or its next one. Called with the queue's lock held.
-    init(
-        limits: TransportLimits,
-        wakeContext: @escaping @Sendable (OpaquePointer) -> Void = { lws_cancel_service($0) }
-    ) {
+    init(limits: TransportLimits) {
         self.limits = limits
-        self.wakeContext = wakeContext
     }
 
     // MARK: - Other threads
@@ -129,10 +122,8 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    // This is the only library call that other threads may make. The lock makes sure that the context is not destroyed
-    // during the call.
     private func wake(_ state: State) {
-        if let context = OpaquePointer(bitPattern: state.context) { wakeContext(context) }
+        state.wakeThread?()
     }
 
     private func append(_ entry: Entry, to state: inout State) {
@@ -145,17 +136,20 @@ final class ServiceQueue: Sendable {
 
     var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    func attach(_ context: OpaquePointer) {
-        let address = UInt(bitPattern: context)
-        state.withLock { $0.context = address }
+    /// Announces that the thread waits from now on.
+    ///
+    /// - Parameter wakeThread: Interrupts the wait, or the next one. Called on any thread, with the queue's lock held, and
+    ///   not after ``detach()``.
+    func attach(_ wakeThread: @escaping @Sendable () -> Void) {
+        state.withLock { $0.wakeThread = wakeThread }
     }
 
-    /// Detaches the context, which is no longer woken, and refuses further entries.
+    /// Announces that the thread is ending. It is no longer woken, and the queue refuses further entries.
     ///
     /// - Returns: The entries that were not processed.
     func detach() -> [Entry] {
         state.withLock { state in
-            state.context = 0
+            state.wakeThread = nil
             state.isStopping = true
             state.hasEnded = true
             defer { state.entries = [] }

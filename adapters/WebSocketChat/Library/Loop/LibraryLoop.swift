@@ -2,92 +2,71 @@ import AdapterSupport
 import CLibwebsockets
 
 /// A libwebsockets context and its connections. Only one thread uses it, from creation to destruction.
-final class LibraryLoop {
+final class LibraryLoop: ServiceLoop {
     let queue: ServiceQueue
     let limits: TransportLimits
-    let receiver: any FrameReceiver
-    /// A server's settings and receiver, or `nil` for a client.
-    let server: LibraryServer?
+    let server: LibraryServer
     let tables: LibraryTables
     var connections: [ConnectionID: LibraryConnection] = [:]
-    var virtualHosts: [TrustKey: OpaquePointer] = [:]
-    /// The most recent TLS alert from a server. Cleared whenever a connection ends.
-    var alert: (descriptor: Int32, text: String)?
     var paused: [ConnectionID: LibraryConnection] = [:]
     /// The buffer for messages that are written alone. Once the write returns, the library no longer needs the buffer's
     /// content.
     let outgoing: OutgoingBuffer
-    /// The frames of a server that the next write sends. Empty, except within a write callback.
+    /// The frames that the next write sends. Empty, except within a write callback.
     var frames: FrameBatch
-    /// Whether the message that a client is writing is compressed.
-    var sendsCompressed = false
     var pageTransfers: [OpaquePointer: PageTransfer] = [:]
-    /// The HTTP connections of a server, which are those that have not upgraded.
+    /// The HTTP connections, which are those that have not upgraded.
     var http: HTTPConnections<OpaquePointer>
     private(set) var isDestroying = false
     // The library sets this pointer to NULL when the context is destroyed.
     private let contextPointer: UnsafeMutablePointer<OpaquePointer?>
-    // The loop of a server. It is `nil` for a client, because the library's own loop is good enough for few
-    // connections.
-    private let eventLoop: EventLoop?
+    private let eventLoop: EventLoop
     private let stopping = LibraryTimer()
     private let ticking = LibraryTimer()
     private var shouldStop = false
     private var lastFound: LibraryConnection?
 
     private static let tickSeconds = 0.5
-    // The maximum total size of the headers of a request to a server, in bytes. Proxies and browsers rarely use half of
-    // it. The library allocates this much for each connection until the connection opens.
+    // The maximum total size of the headers of a request, in bytes. Proxies and browsers rarely use half of it. The
+    // library allocates this much for each connection until the connection opens.
     private static let requestBytes: UInt16 = 8_192
-    // The corresponding limit for a client. It applies to both the request and the response.
-    private static let responseBytes: UInt16 = 32_768
+    // The maximum size of one read, in bytes, which is allocated for each connection.
+    private static let receiveBytes = 4_096
 
-    init(
-        queue: ServiceQueue,
-        limits: TransportLimits,
-        receiver: any FrameReceiver,
-        server: LibraryServer?
-    ) throws(TransportError) {
+    init(queue: ServiceQueue, limits: TransportLimits, server: LibraryServer) throws(TransportError) {
         self.queue = queue
         self.limits = limits
-        self.receiver = receiver
         self.server = server
-        // The maximum size of one read, in bytes, which is allocated for each connection. A client reads many frames at
-        // once.
-        let receiveBytes = server == nil ? 65_536 : 4_096
-        http = HTTPConnections(server?.endpoint.http ?? HTTPLimits())
+        http = HTTPConnections(server.endpoint.http)
         tables = LibraryTables(
-            receiveBytes: receiveBytes,
-            callback: server == nil ? libraryClientCallback : libraryCallback,
-            subprotocols: server?.endpoint.subprotocols ?? [],
+            receiveBytes: LibraryLoop.receiveBytes,
+            callback: libraryCallback,
+            subprotocols: server.endpoint.subprotocols,
             limits: limits
         )
-        // On a client, the library masks the content in place, so the buffer cannot keep it.
-        outgoing = OutgoingBuffer(keepsContent: server != nil)
-        frames = FrameBatch(waitingBytes: server == nil ? 0 : limits.waitingBytes)
+        outgoing = OutgoingBuffer(keepsContent: true)
+        frames = FrameBatch(waitingBytes: limits.waitingBytes)
         contextPointer = .allocate(capacity: 1)
         contextPointer.initialize(to: nil)
-        eventLoop = server == nil ? nil : EventLoop()
-        if server != nil && eventLoop == nil {
+        guard let eventLoop = EventLoop() else {
             throw TransportError(code: .noResources, description: SystemResourceError.descriptor.description)
         }
+        self.eventLoop = eventLoop
         var info = lws_context_creation_info()
-        info.pt_serv_buf_size = UInt32(receiveBytes)
+        info.pt_serv_buf_size = UInt32(LibraryLoop.receiveBytes)
         info.options = UInt64(
             LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME
-                // Without this option, the library inserts a second scheme into the Origin header.
-                | LWS_SERVER_OPTION_JUST_USE_RAW_ORIGIN
+                | LWS_SERVER_OPTION_LIBEV
         )
         info.user = Unmanaged.passUnretained(self).toOpaque()
         info.pcontext = contextPointer
         info.timeout_secs = limits.connectWithin
-        info.max_http_header_data = server == nil ? LibraryLoop.responseBytes : LibraryLoop.requestBytes
+        info.max_http_header_data = LibraryLoop.requestBytes
         info.gid = -1
         info.uid = -1
-        if eventLoop != nil { info.options |= UInt64(LWS_SERVER_OPTION_LIBEV) }
-        var foreign: [UnsafeMutableRawPointer?] = [eventLoop.map { UnsafeMutableRawPointer($0.loop) }]
+        var foreign: [UnsafeMutableRawPointer?] = [UnsafeMutableRawPointer(eventLoop.loop)]
         let made = foreign.withUnsafeMutableBufferPointer { loops in
-            info.foreign_loops = eventLoop == nil ? nil : loops.baseAddress
+            info.foreign_loops = loops.baseAddress
             return ContextFactory.make(&info)
         }
         guard let context = made else {
@@ -99,7 +78,7 @@ final class LibraryLoop {
             )
         }
         contextPointer.pointee = context
-        eventLoop?.start(context)
+        eventLoop.start(context)
     }
 
     deinit {
@@ -109,15 +88,21 @@ final class LibraryLoop {
     /// The context, or `nil` once it has been destroyed.
     var context: OpaquePointer? { contextPointer.pointee }
 
+    var receiver: any ServerFrameReceiver { server.receiver }
+
     /// Serves connections until the queue is stopped, and then destroys the context.
     func run() {
         guard let context else { return }
-        queue.attach(context)
+        let address = UInt(bitPattern: context)
+        // This is the only library call that other threads may make. The queue's lock makes sure that the context is not
+        // destroyed during the call.
+        queue.attach { lws_cancel_service(OpaquePointer(bitPattern: address)) }
         tick()
         // The thread could not be woken before this point, so some commands may already be pending.
         receiver.passEnded()
         performCommands()
-        while !shouldStop && pass(context) {
+        while !shouldStop {
+            eventLoop.runOnce()
             // What the end of the pass causes here, such as the answers of plugins that run inline, needs no wake-up.
             queue.awake()
             receiver.passEnded()
@@ -137,32 +122,22 @@ final class LibraryLoop {
         }
     }
 
-    private func pass(_ context: OpaquePointer) -> Bool {
-        guard let eventLoop else { return lws_service(context, 0) >= 0 }
-        eventLoop.runOnce()
-        return true
-    }
-
     /// Destroys the context, even if its loop has never run.
     func destroy(_ context: OpaquePointer) {
-        let unprocessed = queue.detach()
+        _ = queue.detach()
         stopping.stop(context)
         ticking.stop(context)
         isDestroying = true
-        eventLoop?.stop()
+        eventLoop.stop()
         ContextFactory.destroy(context)
-        if let eventLoop {
-            // The library needs the loop to close its handles. Contexts that wait for this are destroyed by the second
-            // call.
-            var budget = 100
-            while contextPointer.pointee != nil && budget > 0 {
-                eventLoop.runPending()
-                budget -= 1
-            }
-            if let left = contextPointer.pointee { ContextFactory.destroy(left) }
+        // The library needs the loop to close its handles. Contexts that wait for this are destroyed by the second call.
+        var budget = 100
+        while contextPointer.pointee != nil && budget > 0 {
+            eventLoop.runPending()
+            budget -= 1
         }
+        if let left = contextPointer.pointee { ContextFactory.destroy(left) }
         for connection in Array(connections.values) { finish(connection, connection.closeReason ?? .stopped) }
-        for case .feed(let command) in unprocessed { receiver.perform(command) }
         receiver.passEnded()
     }
 
@@ -182,7 +157,6 @@ final class LibraryLoop {
         if lastFound === connection { lastFound = nil }
         paused[connection.id] = nil
         connection.handle = nil
-        alert = nil
         queue.closed(connection.id)
         receiver.closed(connection.id, reason)
     }
@@ -190,7 +164,7 @@ final class LibraryLoop {
     func open(_ connection: LibraryConnection) {
         connection.phase = .open
         connection.handshake.isCompressed = connection.agreement != nil
-        queue.opened(connection.id, limit: connection.target?.waitingBytes)
+        queue.opened(connection.id)
         receiver.opened(connection.id, connection.handshake)
         if connection.cut != nil, let handle = connection.handle { lws_callback_on_writable(handle) }
     }
@@ -214,20 +188,19 @@ extension LibraryLoop {
     func callback(
         _ handle: OpaquePointer,
         _ reason: lws_callback_reasons,
-        _ user: UnsafeMutableRawPointer?,
         _ input: UnsafeMutableRawPointer?,
         _ length: Int
     ) -> Int32 {
         switch reason {
-        case LWS_CALLBACK_RECEIVE, LWS_CALLBACK_CLIENT_RECEIVE:
+        case LWS_CALLBACK_RECEIVE:
             return received(handle, UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length))
-        case LWS_CALLBACK_SERVER_WRITEABLE, LWS_CALLBACK_CLIENT_WRITEABLE:
+        case LWS_CALLBACK_SERVER_WRITEABLE:
             return writable(handle)
-        case LWS_CALLBACK_RECEIVE_PONG, LWS_CALLBACK_CLIENT_RECEIVE_PONG:
+        case LWS_CALLBACK_RECEIVE_PONG:
             ponged(handle)
         case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
             return peerClosed(handle, input, length)
-        case LWS_CALLBACK_CLOSED, LWS_CALLBACK_CLIENT_CLOSED:
+        case LWS_CALLBACK_CLOSED:
             closed(handle)
         case LWS_CALLBACK_WSI_DESTROY:
             pageTransfers[handle] = nil
@@ -237,8 +210,7 @@ extension LibraryLoop {
                 finish(connection, connection.closeReason ?? defaultCloseReason(of: connection))
             }
         default:
-            return server == nil
-                ? clientCallback(handle, reason, user, input, length) : serverCallback(handle, reason, input, length)
+            return serverCallback(handle, reason, input, length)
         }
         return 0
     }
@@ -258,16 +230,7 @@ extension LibraryLoop {
 
     private func defaultCloseReason(of connection: LibraryConnection) -> DisconnectReason {
         if isDestroying { return .stopped }
-        if let cut = connection.cut { return cut.closeReason }
-        guard connection.phase == .opening, connection.target != nil else { return .lost }
-        // The library reports all other failures to open a connection itself, except those of Unix sockets.
-        if let target = connection.target, let path = target.unixSocket, !connection.hasSentRequest {
-            guard !target.isRelayed else { return target.tunnelEnded }
-            let advice = "does a server listen there, and may this user connect to it?"
-            return .unreachable("no answer on the Unix socket \(path); \(advice)")
-        }
-        let text = "no answer came within \(limits.connectWithin) s"
-        return connection.hasSentRequest ? .upgradeFailed(text) : .unreachable(text)
+        return connection.cut?.closeReason ?? .lost
     }
 }
 
@@ -285,27 +248,8 @@ func libraryCallback(
 ) -> Int32 {
     guard let handle, let context = lws_get_context(handle), let owner = lws_context_user(context) else { return 0 }
     return Unmanaged<LibraryLoop>.fromOpaque(owner)._withUnsafeGuaranteedRef { loop in
-        loop.callback(handle, reason, user, input, length)
+        loop.callback(handle, reason, input, length)
     }
-}
-
-func libraryClientCallback(
-    _ handle: OpaquePointer?,
-    _ reason: lws_callback_reasons,
-    _ user: UnsafeMutableRawPointer?,
-    _ input: UnsafeMutableRawPointer?,
-    _ length: Int
-) -> Int32 {
-    // The library makes this call at the end of `lws_client_connect_via_info`, also for a connection that has failed and
-    // was freed meanwhile. That happens on Unix sockets, which connect at once. So the handle must not be read.
-    guard reason != LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED else { return 0 }
-    return libraryCallback(handle, reason, user, input, length)
-}
-
-// Called by OpenSSL, within the library's calls to it.
-func libraryReceivedAlert(_ connection: OpaquePointer?, _ event: Int32, _ value: Int32) {
-    guard let connection, clws_is_alert(event, value) != 0 else { return }
-    LibraryLoop.owner(ofAlertOn: connection)?.alert = (SSL_get_fd(connection), LibraryText.alert(value))
 }
 
 func libraryTimerFired(_ owner: UnsafeMutableRawPointer?) {

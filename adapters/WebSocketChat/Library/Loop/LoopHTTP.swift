@@ -27,7 +27,7 @@ extension LibraryLoop {
             // The next connection can use the descriptor of the evicted one.
             if decision != .refused { apply(decision) }
             destroyEvicted()
-            server?.receiver.descriptorsExhausted()
+            server.receiver.descriptorsExhausted()
             return -1
         }
         let isAdmitted = apply(decision)
@@ -43,10 +43,10 @@ extension LibraryLoop {
         case .admitted: return true
         case .evicting(let handle):
             discard(handle)
-            server?.receiver.evicted()
+            server.receiver.evicted()
             return true
         case .refused:
-            server?.receiver.limitReached()
+            server.receiver.limitReached()
             return false
         case .expired: return false
         }
@@ -119,7 +119,7 @@ extension LibraryLoop {
         lws_set_timeout(handle, NO_PENDING_TIMEOUT, 0)
         let isHead = lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) > 0
         guard isHead || lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0 else { return refuse(handle, .wrongMethod) }
-        guard let page = server?.endpoint.pages[path] else { return refuse(handle, .notFound) }
+        guard let page = server.endpoint.pages[path] else { return refuse(handle, .notFound) }
         guard writeHead(of: page, to: handle) else { return -1 }
         pageTransfers[handle] = PageTransfer(page: page, isWritten: isHead)
         if isHead { return continuePage(handle) }

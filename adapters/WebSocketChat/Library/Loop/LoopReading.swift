@@ -64,17 +64,16 @@ extension LibraryLoop {
         var text = UTF8Stream()
         guard text.take(UnsafeRawBufferPointer(rebasing: bytes[2...])), text.isComplete else { return -1 }
         let code = CloseCode(number: UInt16(bytes[0]) << 8 | UInt16(bytes[1]))
-        let reason = LibraryText.sanitized(input + 2, count: length - 2, limit: CloseCode.reasonLimit)
+        let reason = PeerText.sanitized(UnsafeRawBufferPointer(rebasing: bytes[2...]), limit: CloseCode.reasonLimit)
         connection.closeReason = .closedByPeer(code, reason: reason)
         return 0
     }
 }
 
 // libwebsockets 4.1.6 can compress by itself, but it mixes up messages of different connections, because it keeps
-// pointers into memory that they share. It also aborts if a message exactly fills its memory. Therefore, only two of
-// its functions are used. The first negotiates the extension, and answers with the table of options. The second is
-// another callback, which changes the first byte of a client's frame. Compressed content passes through the library
-// unchanged. A server writes its frames without the library's help.
+// pointers into memory that they share. It also aborts if a message exactly fills its memory. Therefore, it only
+// negotiates the extension, and answers with the table of options. Compressed content passes through the library
+// unchanged, and frames are written without its help.
 func libraryExtensionCallback(
     _ context: OpaquePointer?,
     _ entry: UnsafePointer<lws_extension>?,
@@ -98,12 +97,6 @@ extension LibraryLoop {
     ) -> Int32 {
         switch reason {
         case LWS_EXT_CB_CONSTRUCT: clws_answer_options(input)
-        case LWS_EXT_CB_CLIENT_CONSTRUCT:
-            // The library has room for only one agreement.
-            guard let connection = connection(of: handle), connection.agreement == nil else { return -1 }
-            clws_read_options(input)
-        case LWS_EXT_CB_OPTION_CONFIRM: return confirm(handle)
-        case LWS_EXT_CB_PACKET_TX_PRESEND: if sendsCompressed { clws_mark_compressed(input) }
         default: break
         }
         return 0
@@ -111,7 +104,7 @@ extension LibraryLoop {
 
     /// Returns whether this offer is the chosen one. Called once for each of the client's offers, in order.
     func acceptsOffer(_ handle: OpaquePointer) -> Bool {
-        guard server?.endpoint.compresses == true, let connection = connection(of: handle),
+        guard server.endpoint.compresses, let connection = connection(of: handle),
             let offers = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle),
             let chosen = DeflateAgreement.chosen(from: offers)
         else { return false }
@@ -119,14 +112,5 @@ extension LibraryLoop {
         guard chosen.index == connection.offersSeen else { return false }
         connection.agreement = chosen.agreement
         return true
-    }
-
-    private func confirm(_ handle: OpaquePointer) -> Int32 {
-        guard let connection = connection(of: handle), connection.target?.offersCompression == true,
-            let answer = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle),
-            let agreement = DeflateAgreement.negotiated(by: answer)
-        else { return -1 }
-        connection.agreement = agreement
-        return 0
     }
 }

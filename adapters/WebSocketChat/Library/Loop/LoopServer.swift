@@ -12,9 +12,10 @@ extension LibraryLoop {
     ///
     /// - Returns: The port.
     func listen() throws(TransportError) -> UInt16 {
-        guard let context, let endpoint = server?.endpoint else {
+        guard let context else {
             throw TransportError(code: .noResources, description: "there is no library context to listen with")
         }
+        let endpoint = server.endpoint
         if let identity = endpoint.identity,
             let problem = CertificateFiles.problem(certificate: identity.certificateFile, key: identity.keyFile)
         {
@@ -79,7 +80,7 @@ extension LibraryLoop {
             }
             open(connection)
             return 0
-        case LWS_CALLBACK_HTTP: return beginPage(handle, LibraryText.sanitized(input, count: length, limit: 1_024))
+        case LWS_CALLBACK_HTTP: return beginPage(handle, PeerText.sanitized(UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length), limit: 1_024))
         case LWS_CALLBACK_HTTP_WRITEABLE: return continuePage(handle)
         case LWS_CALLBACK_CLOSED_HTTP:
             pageTransfers[handle] = nil
@@ -92,7 +93,7 @@ extension LibraryLoop {
 
     private func decide(_ handle: OpaquePointer) -> Int32 {
         // The receiver counts the connection once it has decided, so everything that can fail comes first.
-        guard let server, !queue.isStopping, !http.closing.contains(handle) else { return -1 }
+        guard !queue.isStopping, !http.closing.contains(handle) else { return -1 }
         let connection = LibraryConnection(.next())
         let request = LibraryLoop.request(of: handle)
         if let refusal = server.receiver.refusal(of: request, for: connection.id) { return refuse(handle, refusal) }
@@ -150,7 +151,7 @@ extension LibraryLoop {
         switch name {
         case "websocket":
             guard let refusal = upgradeRefusal(handle) else { return 0 }
-            server?.receiver.refused(status: refusal.status, from: LibraryLoop.peerAddress(of: handle))
+            server.receiver.refused(status: refusal.status, from: LibraryLoop.peerAddress(of: handle))
             return refuse(handle, refusal)
         // Otherwise, the library would switch to HTTP/2.
         case "h2c": return refuse(handle, .malformed("Only WebSocket can be upgraded to."))
@@ -197,7 +198,7 @@ extension LibraryLoop {
             return .tooLarge("The header Sec-WebSocket-Protocol has more than \(LibraryLoop.listLimit) bytes.")
         }
         // The library drops a request that asks for subprotocols if it supports none of them.
-        let supported = server?.endpoint.subprotocols ?? []
+        let supported = server.endpoint.subprotocols
         guard offered.isEmpty || LibraryText.list(offered).contains(where: supported.contains) else {
             return .malformed("None of the offered subprotocols is supported.")
         }

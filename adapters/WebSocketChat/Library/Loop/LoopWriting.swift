@@ -18,7 +18,7 @@ extension LibraryLoop {
     // After writes larger than this, in bytes, the socket is checked before more is written, because the library copies
     // whatever the socket refuses.
     private static let uncheckedWriteBytes = 4_096
-    // The ping has content, because a server's library does not report empty pongs.
+    // The ping has content, because the library does not report empty pongs.
     private static let pingContent = Array("ping".utf8)
 
     /// Writes pending output.
@@ -68,7 +68,7 @@ extension LibraryLoop {
         return result == .broken ? -1 : 0
     }
 
-    // MARK: - Frames of a server
+    // MARK: - Frames
 
     private func fits(_ next: LibraryConnection.Outgoing) -> Bool {
         guard case .message(_, let bytes) = next else { return false }
@@ -94,7 +94,7 @@ extension LibraryLoop {
 
     // MARK: - Single messages
 
-    /// Writes a message of a client, or one that is too large for a batch.
+    /// Writes a message that is too large for a batch.
     private func write(
         _ message: [UInt8],
         _ kind: MessageKind,
@@ -103,15 +103,8 @@ extension LibraryLoop {
     ) -> WriteResult {
         let packed = compressed(message, for: connection)
         let content = packed ?? message
-        let isWritten: Bool
-        if server == nil {
-            sendsCompressed = packed != nil
-            defer { sendsCompressed = false }
-            isWritten = write(content, kind == .text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY, handle)
-        } else {
-            let head = FrameHead(kind, isCompressed: packed != nil, length: content.count)
-            isWritten = outgoing.fill(content, after: head).map { LibraryLoop.write($0, handle) } ?? false
-        }
+        let head = FrameHead(kind, isCompressed: packed != nil, length: content.count)
+        let isWritten = outgoing.fill(content, after: head).map { LibraryLoop.write($0, handle) } ?? false
         return accepted(isWritten, content.count, cost: ServiceQueue.cost(of: message), connection, handle)
     }
 
@@ -152,7 +145,7 @@ extension LibraryLoop {
         reason: String,
         closeReason: DisconnectReason
     ) -> Int32 {
-        var text = LibraryText.reason(reason)
+        var text = ClosingFrame.text(reason)
         let sent = code.isSendable ? code : .normal
         connection.phase = .closing
         connection.closeReason = closeReason

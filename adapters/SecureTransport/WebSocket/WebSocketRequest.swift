@@ -2,7 +2,7 @@ import AdapterSupport
 package import SignalboxCore
 
 /// What a client asks for when it turns a connection into a WebSocket (RFC 6455, 4.1).
-package struct UpgradeRequest: Sendable, Hashable {
+package struct WebSocketRequest: Sendable, Hashable {
     /// A further header of the request.
     package struct Header: Sendable, Hashable {
         package let name: String
@@ -19,16 +19,22 @@ package struct UpgradeRequest: Sendable, Hashable {
     package let path: String
     /// The header `Host`, with the port unless it is that of the URL's scheme. An IPv6 address is in brackets.
     package let host: String
-    /// The subprotocol to require of the server.
-    package let subprotocol: String?
+    /// The subprotocols to offer, in order of preference.
+    package let subprotocols: [String]
+    /// The extensions to offer, as the header lists them (RFC 6455, 9.1), or `nil` for none.
+    package let extensions: String?
     package let headers: [Header]
+    /// Whether any answer about subprotocols is accepted, so that the owner must check it. By default, the server must
+    /// select one of those that are offered.
+    package var leavesSubprotocolToOwner = false
 
     /// - Throws: ``UpgradeProblem/unusableRequest(_:)`` if a part would change the meaning of the request, such as a
     ///   header with a line break.
     package init(
         path: String = "/",
         host: String,
-        subprotocol: String? = nil,
+        subprotocols: [String] = [],
+        extensions: String? = nil,
         headers: [Header] = []
     ) throws(UpgradeProblem) {
         guard path.utf8.first == UInt8(ascii: "/"), HTTPText.isWord(path) else {
@@ -37,18 +43,22 @@ package struct UpgradeRequest: Sendable, Hashable {
         guard HTTPText.isWord(host) else {
             throw .unusableRequest("the host is empty or contains forbidden characters")
         }
-        if let subprotocol, !HTTPText.isToken(subprotocol.utf8) {
-            throw .unusableRequest("the subprotocol is not a token (RFC 9110, 5.6.2)")
+        guard subprotocols.allSatisfy({ HTTPText.isToken($0.utf8) }) else {
+            throw .unusableRequest("a subprotocol is not a token (RFC 9110, 5.6.2)")
+        }
+        if let extensions, !HTTPText.isLine(extensions) {
+            throw .unusableRequest("the extensions contain control characters")
         }
         for header in headers { try header.validate() }
         self.path = path
         self.host = host
-        self.subprotocol = subprotocol
+        self.subprotocols = subprotocols
+        self.extensions = extensions
         self.headers = headers
     }
 }
 
-extension UpgradeRequest.Header {
+extension WebSocketRequest.Header {
     private static let reserved: Set<String> = [
         "host", "upgrade", "connection", "content-length", "transfer-encoding", "expect",
     ]
@@ -59,7 +69,7 @@ extension UpgradeRequest.Header {
             throw .unusableRequest("the header name \(name.debugDescription) is not a token (RFC 9110, 5.6.2)")
         }
         let lowercase = name.lowercased()
-        guard !Self.reserved.contains(lowercase), !lowercase.hasPrefix("sec-") else {
+        guard !Self.reserved.contains(lowercase), !lowercase.hasPrefix("sec-websocket-") else {
             throw .unusableRequest("the header \(name) belongs to the handshake and cannot be set")
         }
         if case .text(let text) = value.source { try validate(text) }
