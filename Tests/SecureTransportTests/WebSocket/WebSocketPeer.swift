@@ -148,7 +148,12 @@ enum Upgrade {
     static let nonce = Array("the sample nonce".utf8)
 
     static func request(_ headers: [WebSocketRequest.Header] = []) throws -> WebSocketRequest {
-        try WebSocketRequest(path: "/mqtt?tenant=7", host: "broker.example:9001", subprotocols: ["mqtt"], headers: headers)
+        try WebSocketRequest(
+            path: "/mqtt?tenant=7",
+            host: "broker.example:9001",
+            subprotocols: ["mqtt"],
+            headers: headers
+        )
     }
 
     static func machine() throws -> WebSocketUpgrade { try WebSocketUpgrade(request(), nonce: nonce) }

@@ -95,7 +95,8 @@ import Testing
 
     @Test func unusableHeadersAreRefused() {
         for name in [
-            "Host", "UPGRADE", "connection", "Sec-WebSocket-Key", "sec-websocket-anything", "Content-Length", "Transfer-Encoding",
+            "Host", "UPGRADE", "connection", "Sec-WebSocket-Key", "sec-websocket-anything", "Content-Length",
+            "Transfer-Encoding",
             "Expect",
         ] {
             let text = "the header \(name) belongs to the handshake and cannot be set"

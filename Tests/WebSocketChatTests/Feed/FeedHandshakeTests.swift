@@ -315,7 +315,9 @@ import Testing
         try await FeedTrial.run(configuration) { trial in
             let line = await trial.waitForLog("retrying in")
             #expect(
-                line.contains("cannot reach ws://127.0.0.1:9: no server accepts connections on the Unix socket \(path): ")
+                line.contains(
+                    "cannot reach ws://127.0.0.1:9: no server accepts connections on the Unix socket \(path): "
+                )
             )
         }
     }

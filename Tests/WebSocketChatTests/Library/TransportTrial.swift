@@ -69,7 +69,9 @@ struct TransportTrial<Transport> {
     }
 
     /// The trial of a client or a server.
-    var erased: TransportTrial<any StoppableTransport> { TransportTrial<any StoppableTransport>(stoppable, stoppable, events) }
+    var erased: TransportTrial<any StoppableTransport> {
+        TransportTrial<any StoppableTransport>(stoppable, stoppable, events)
+    }
 
     mutating func next(file: StaticString = #fileID, line: UInt = #line) async -> TransportEvent? {
         let wait = OpenWaits.begin(OpenWaits.Location(file: file, line: line))

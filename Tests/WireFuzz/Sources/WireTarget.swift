@@ -7,6 +7,8 @@ import Foundation
 enum WireTarget: Character, CaseIterable {
     /// The bytes are frames of a WebSocket connection: see ``FrameTarget``.
     case frames = "f"
+    /// The bytes are a stream of a WebSocket server: see ``StreamTarget``.
+    case streams = "w"
     /// The bytes are the compressed content of one message.
     case inflater = "i"
     /// The bytes are a text that arrives in pieces.
@@ -44,6 +46,7 @@ enum WireTarget: Character, CaseIterable {
     func run(_ input: [UInt8]) {
         switch self {
         case .frames: FrameTarget.run(input)
+        case .streams: StreamTarget.run(input)
         case .inflater: InflaterTarget.run(input)
         case .utf8: UTF8Target.run(input)
         case .extensions: ExtensionTarget.run(input)
@@ -94,7 +97,8 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 /// tests of MQTT. `\n`, `\\` and `\xNN` stand for bytes that a line cannot contain.
 enum SeedFolder {
     private static let targets: [String: WireTarget] = [
-        "frames": .frames, "texts": .utf8, "extensions": .extensions, "upgrades": .upgrade, "pages": .page,
+        "frames": .frames, "streams": .streams, "texts": .utf8, "extensions": .extensions, "upgrades": .upgrade,
+        "pages": .page,
         "answers": .answers, "packets": .packets, "proxies": .proxy,
         "relay": .relay, "configurations": .yaml, "logs": .redaction,
     ]

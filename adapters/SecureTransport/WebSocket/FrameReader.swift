@@ -83,7 +83,8 @@ package struct FrameReader: Sendable {
     ///
     /// - Parameter offset: A position in the bytes, which this method moves behind what it has read.
     /// - Throws: ``FrameViolation``, also in each later call.
-    package mutating func next(in bytes: UnsafeRawBufferPointer, at offset: inout Int) throws(FrameViolation) -> Piece? {
+    package mutating func next(in bytes: UnsafeRawBufferPointer, at offset: inout Int) throws(FrameViolation) -> Piece?
+    {
         if let violation { throw violation }
         while offset < bytes.count {
             if position == .content {

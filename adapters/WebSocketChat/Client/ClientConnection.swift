@@ -33,7 +33,15 @@ final class ClientConnection {
 
     let id: ConnectionID
     let target: ClientTarget
-    var phase: Phase
+    var phase: Phase {
+        didSet {
+            if case .open = phase { isOpen = true } else { isOpen = false }
+            if case .closing = phase { isClosing = true } else { isClosing = false }
+        }
+    }
+    // Stored, because they are checked for every piece of a message.
+    private(set) var isOpen = false
+    private(set) var isClosing = false
     var link: (any Link)?
     /// When to give up opening the connection, or waiting for the peer to close it.
     var deadline: ContinuousClock.Instant?
@@ -89,14 +97,6 @@ final class ClientConnection {
         reader = FrameReader(.messages(mayBeCompressed: agreement != nil))
         phase = .open
         deadline = nil
-    }
-
-    var isOpen: Bool {
-        if case .open = phase { true } else { false }
-    }
-
-    var isClosing: Bool {
-        if case .closing = phase { true } else { false }
     }
 
     /// Whether bytes may be read from the link now.

@@ -137,7 +137,8 @@ extension DisconnectReason {
     /// The reason why a link to a target could not become a WebSocket.
     ///
     /// - Parameter hasRequested: Whether the request was sent.
-    fileprivate static func opening(_ error: LinkError, _ target: ClientTarget, hasRequested: Bool) -> DisconnectReason {
+    fileprivate static func opening(_ error: LinkError, _ target: ClientTarget, hasRequested: Bool) -> DisconnectReason
+    {
         switch error {
         case .tls(let problem): return .tls(problem)
         case .upgrade(.status(let status)): return .refused(status: status)

@@ -31,14 +31,20 @@ extension ClientLoop {
 
     private func process(_ bytes: UnsafeRawBufferPointer, of connection: ClientConnection) {
         guard !connection.ignoresInput else { return }
+        // A local copy, because each access to the property of a class is checked.
+        var reader = connection.reader
+        defer { connection.reader = reader }
         var offset = 0
         do throws(FrameViolation) {
-            while let piece = try connection.reader.next(in: bytes, at: &offset) {
+            while let piece = try reader.next(in: bytes, at: &offset) {
                 switch piece {
-                case .data(let range): received(UnsafeRawBufferPointer(rebasing: bytes[range]), on: connection)
-                case .ping: if connection.isOpen { connection.answer(ping: connection.reader.control) }
+                case .data(let range):
+                    // Messages that precede the peer's answer to a close frame are ignored.
+                    guard connection.isOpen else { continue }
+                    received(reader.chunk(UnsafeRawBufferPointer(rebasing: bytes[range])), on: connection)
+                case .ping: if connection.isOpen { connection.answer(ping: reader.control) }
                 case .pong: if connection.isOpen { receiver.ponged(connection.id) }
-                case .close(let status): return peerClosed(connection, status)
+                case .close(let status): return peerClosed(connection, status, reader.closeReason)
                 }
                 guard !connection.isPaused else {
                     connection.held.append(contentsOf: bytes[offset...])
@@ -52,16 +58,7 @@ extension ClientLoop {
         }
     }
 
-    private func received(_ bytes: UnsafeRawBufferPointer, on connection: ClientConnection) {
-        // Messages that precede the peer's answer to a close frame are ignored.
-        guard connection.isOpen else { return }
-        let chunk = FrameChunk(
-            bytes: bytes,
-            isFinal: connection.reader.endsMessage,
-            isBinary: connection.reader.isBinary,
-            endsFrame: connection.reader.endsFrame,
-            reserved: connection.reader.reserved
-        )
+    private func received(_ chunk: FrameChunk, on connection: ClientConnection) {
         act(on: connection.decoder.decode(chunk) { receiver.received($0, on: connection.id) }, connection)
     }
 
@@ -79,11 +76,11 @@ extension ClientLoop {
     }
 
     /// Handles the peer's close frame. It is answered with the same code (RFC 6455, 5.5.1).
-    private func peerClosed(_ connection: ClientConnection, _ status: UInt16?) {
+    private func peerClosed(_ connection: ClientConnection, _ status: UInt16?, _ reason: String) {
         connection.closing.isReceived = true
         if connection.isOpen {
             let code = status.map { CloseCode(number: $0) }
-            let reason = PeerText.sanitized(connection.reader.closeReason, limit: CloseCode.reasonLimit)
+            let reason = PeerText.sanitized(reason, limit: CloseCode.reasonLimit)
             connection.decoder.discardHeld()
             connection.close(
                 code.map { ClosingFrame.content($0, reason: "") } ?? [],
@@ -92,5 +89,12 @@ extension ClientLoop {
             )
         }
         write(connection)
+    }
+}
+
+extension FrameReader {
+    /// The data that was read last, with what the reader knows about it.
+    fileprivate func chunk(_ bytes: UnsafeRawBufferPointer) -> FrameChunk {
+        FrameChunk(bytes: bytes, isFinal: endsMessage, isBinary: isBinary, endsFrame: endsFrame, reserved: reserved)
     }
 }

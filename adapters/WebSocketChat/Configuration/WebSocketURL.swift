@@ -110,9 +110,8 @@ public struct WebSocketIdentity: Sendable, Hashable {
 
     /// Creates an identity from the paths of its files.
     ///
-    /// A server reads the files at the start of each run. A feed reads them when its thread first uses them for a
-    /// connection. Renewed files therefore take effect the next time a server runs, or when a feed's
-    /// ``WebSocketThread`` starts again.
+    /// A server reads the files at the start of each run, and a feed before each connection. Renewed files take effect
+    /// then.
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

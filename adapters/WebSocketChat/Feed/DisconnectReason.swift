@@ -34,8 +34,6 @@ enum DisconnectReason: Error, Equatable {
     case closedLocally(CloseCode, reason: String)
     /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007), so its connection was closed with that
     /// code.
-    ///
-    /// For clients, the library often does not report this, and the connection then ends with ``lost``.
     case protocolViolation(CloseCode)
     /// The server sent nothing after a ping. Only feeds report this.
     case pongTimeout

@@ -80,7 +80,11 @@ extension LibraryLoop {
             }
             open(connection)
             return 0
-        case LWS_CALLBACK_HTTP: return beginPage(handle, PeerText.sanitized(UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length), limit: 1_024))
+        case LWS_CALLBACK_HTTP:
+            return beginPage(
+                handle,
+                PeerText.sanitized(UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length), limit: 1_024)
+            )
         case LWS_CALLBACK_HTTP_WRITEABLE: return continuePage(handle)
         case LWS_CALLBACK_CLOSED_HTTP:
             pageTransfers[handle] = nil
