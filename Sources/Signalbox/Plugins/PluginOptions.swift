@@ -166,11 +166,22 @@ extension LaneKey: Equatable {
 
     /// Texts are equal if they look the same, and may then differ in their bytes. Only ASCII text is hashed by its bytes.
     private static func hash(of text: String, _ hash: SeededHash) -> UInt64 {
-        let fast = text.utf8.withContiguousStorageIfAvailable { bytes -> UInt64? in
+        if let fast = hashOfASCII(text, hash) { return fast }
+        let simple = String(String.UnicodeScalarView(text.unicodeScalars.map { equalToASCII[$0] ?? $0 }))
+        return hashOfASCII(simple, hash) ?? UInt64(bitPattern: Int64(text.hashValue))
+    }
+
+    private static func hashOfASCII(_ text: String, _ hash: SeededHash) -> UInt64? {
+        var text = text
+        return text.withUTF8 { bytes in
             bytes.allSatisfy { $0 < 0x80 } ? hash.value(of: UnsafeRawBufferPointer(bytes)) : nil
         }
-        return (fast ?? nil) ?? UInt64(bitPattern: Int64(text.hashValue))
     }
+
+    /// The characters beyond ASCII that are equal to an ASCII character (Unicode's canonical decompositions).
+    private static let equalToASCII: [Unicode.Scalar: Unicode.Scalar] = [
+        "\u{37E}": ";", "\u{1FEF}": "`", "\u{212A}": "K",
+    ]
 }
 
 /// Determines how often a failed call is retried, and with which delays. Only failures that the plugin marks as

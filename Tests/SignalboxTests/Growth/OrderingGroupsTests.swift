@@ -103,6 +103,10 @@ import Testing
         let other = groups.group(of: LaneKey(UInt8(1)))
         let same = groups.group(of: LaneKey(UInt8(1)))
         #expect(texts[0] == texts[1] && other == same)
+        // Equal to ASCII text in Unicode: the Kelvin sign, the Greek question mark and the varia.
+        for (text, plain) in [("\u{212A}7", "K7"), ("\u{37E}", ";"), ("a\u{1FEF}", "a`")] {
+            #expect(text == plain && groups.group(of: LaneKey(text)) == groups.group(of: LaneKey(plain)))
+        }
         let different = [LaneKey("1"), LaneKey(1), LaneKey(""), LaneKey("cafe")].map { groups.group(of: $0) }
         #expect(Set(different + [texts[0], other]).count == 6)
     }
