@@ -39,6 +39,7 @@ def client_rows():
         "Swift, counts": [own, "count"],
         "`WebSocketFeed`, no supervisor": [own, "feed"],
         "`WebSocketFeed`, supervisor, `Codable`": [own, "feed-codable"],
+        "`WebSocketFeed`, supervisor, `Codable`, inline": [own, "feed-inline"],
         "`WebSocketFeed`, supervisor, read by hand": [own, "feed-hand"],
     }
     if PYTHON:
@@ -94,7 +95,7 @@ def server(folder):
 def answers(folder):
     own, raw = program("WebSocketBenchmark"), program("RawWebSocketServer")
     c, ours, theirs = "C, answers with the same", "`WebSocketServer`, supervisor, `Codable`", "python-socketio, typed handler, Python"
-    rows = {c: [raw, "echo"], ours: [own, "server-answers", 0]}
+    rows = {c: [raw, "echo"], ours: [own, "server-answers", 0], ours + ", inline": [own, "server-answers-inline", 0]}
     if PYTHON:
         rows[theirs] = [PYTHON, os.path.join(HERE, "chat_server.py")]
     else:
@@ -141,6 +142,8 @@ def show_servers(table, times, base):
 
 def crowd(folder, work, connections, messages):
     commands = {"C": [program("RawWebSocketServer"), work, 0], "`WebSocketServer`": [program("WebSocketBenchmark"), work, 0, 0]}
+    if work == "echo":
+        commands["`WebSocketServer`, inline"] = [program("WebSocketBenchmark"), "echo-inline", 0, 0]
     numbers = {name: [] for name in commands}
     for _ in range(ROUNDS):
         for name, command in commands.items():

@@ -18,7 +18,9 @@ enum BridgeRun {
     }
 
     /// Returns the seconds from the start of the page to its end, when every message has been handled and answered.
-    static func seconds(_ script: String, messages: Int) async throws -> Double {
+    ///
+    /// - Parameter runsInline: Whether the page's thread calls the plugin.
+    static func seconds(_ script: String, messages: Int, runsInline: Bool) async throws -> Double {
         let quiet = Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
         var configuration = JavaScriptCoreConfiguration(
             source: "page",
@@ -28,9 +30,12 @@ enum BridgeRun {
         let supervisor = Supervisor(logger: quiet)
         try supervisor.add(JavaScriptCoreEngine(configuration, logger: quiet))
         try supervisor.register(
-            Registration("payment", as: Payment.self, from: .source("page")) { payment, _ in
-                Receipt(total: payment.amount)
-            }
+            Registration(
+                "payment",
+                as: Payment.self,
+                from: .source("page"),
+                options: PluginOptions(runsInline: runsInline)
+            ) { payment, _ in Receipt(total: payment.amount) }
         )
         let clock = ContinuousClock()
         let began = clock.now

@@ -11,11 +11,18 @@ struct Row {
     let name: String
     let bare: (Int) -> String
     let bridge: (Int) -> String
+    var runsInline = false
 }
 
 let rows = [
     Row(name: "one way, `postMessage`", bare: PageScripts.bareOneWay, bridge: PageScripts.oneWay),
     Row(name: "`call`, 1 in flight", bare: PageScripts.bareCalls, bridge: { PageScripts.calls($0, inFlight: 1) }),
+    Row(
+        name: "`call`, 1 in flight, inline",
+        bare: PageScripts.bareCalls,
+        bridge: { PageScripts.calls($0, inFlight: 1) },
+        runsInline: true
+    ),
     Row(name: "`call`, 100 in flight", bare: PageScripts.bareCalls, bridge: { PageScripts.calls($0, inFlight: 100) }),
 ]
 
@@ -40,7 +47,8 @@ for row in rows {
     var bridge: [Double] = []
     for _ in 0..<rounds {
         bare.append(bareSeconds(row.bare(messages)))
-        bridge.append(try await BridgeRun.seconds(row.bridge(messages), messages: messages))
+        let script = row.bridge(messages)
+        bridge.append(try await BridgeRun.seconds(script, messages: messages, runsInline: row.runsInline))
     }
     let times = Figure.median(zip(bridge, bare).map { $0 / $1 })
     table.add([row.name, perSecond(bare), perSecond(bridge), Figure.ratio(times)])

@@ -19,10 +19,10 @@ struct FeedRun {
         try await run.value
     }
 
-    func supervised(_ reading: Reading) async throws {
+    func supervised(_ reading: Reading, runsInline: Bool = false) async throws {
         let supervisor = Supervisor(logger: .silent)
         try supervisor.add(makeFeed())
-        try reading.register(with: supervisor, source: FeedRun.source, meter: meter)
+        try reading.register(with: supervisor, source: FeedRun.source, meter: meter, runsInline: runsInline)
         let run = Task { try await supervisor.run() }
         await meter.untilDone()
         run.cancel()
@@ -63,11 +63,11 @@ struct ServerRun {
         try await run.value
     }
 
-    func supervised(_ reading: Reading) async throws {
+    func supervised(_ reading: Reading, runsInline: Bool = false) async throws {
         let supervisor = Supervisor(logger: .silent)
         let server = try makeServer()
         try supervisor.add(server)
-        try reading.register(with: supervisor, source: ServerRun.source, meter: meter)
+        try reading.register(with: supervisor, source: ServerRun.source, meter: meter, runsInline: runsInline)
         let run = Task { try await supervisor.run() }
         await tellPort(of: server)
         await meter.untilDone()
@@ -76,12 +76,17 @@ struct ServerRun {
     }
 
     /// Replies to each payment with the same payment, until the process ends.
-    func echo() async throws {
+    func echo(runsInline: Bool) async throws {
         let supervisor = Supervisor(logger: .silent)
         let server = try makeServer()
         try supervisor.add(server)
         try supervisor.register(
-            Registration("payment", as: Payment.self, from: .source(ServerRun.source)) { payment, _ in payment }
+            Registration(
+                "payment",
+                as: Payment.self,
+                from: .source(ServerRun.source),
+                options: PluginOptions(runsInline: runsInline)
+            ) { payment, _ in payment }
         )
         async let run: Void = supervisor.run()
         await tellPort(of: server)
@@ -170,18 +175,21 @@ enum Reading {
     case byHand
 
     /// Registers a plugin that checks one member and counts.
-    func register(with supervisor: Supervisor, source: SourceName, meter: Meter) throws {
+    func register(with supervisor: Supervisor, source: SourceName, meter: Meter, runsInline: Bool) throws {
+        let options = PluginOptions(runsInline: runsInline)
         switch self {
         case .codable:
             try supervisor.register(
-                Registration("payment", as: Payment.self, from: .source(source)) { payment, _ in
+                Registration("payment", as: Payment.self, from: .source(source), options: options) { payment, _ in
                     precondition(payment.amount > 0, "invalid payment")
                     _ = meter.count()
                 }
             )
         case .byHand:
             try supervisor.register(
-                Registration("payment", as: HandReadPayment.self, from: .source(source)) { payment, _ in
+                Registration("payment", as: HandReadPayment.self, from: .source(source), options: options) {
+                    payment,
+                    _ in
                     precondition(payment.amount > 0, "invalid payment")
                     _ = meter.count()
                 }
