@@ -38,7 +38,7 @@ PEERS = {
     "aiomqtt and orjson, Python": "aiomqtt",
     "FastStream, typed handler, Python": "faststream",
 }
-MESSAGES_OF_ROW, MESSAGES_OF_PEER = 25_000, 4_000
+MESSAGES_OF_ROW, MESSAGES_OF_PEER = 15_000, 3_000
 
 
 # Processor time
