@@ -59,7 +59,7 @@ import Testing
                 ["connect", "ws://localhost:9/", "--unix", "\(path)2", "--no-input"]
             )
             #expect(missing.status == CommandStatus.unavailable.rawValue)
-            #expect(missing.errors.first?.contains("no answer on the Unix socket") == true)
+            #expect(missing.errors.first?.contains("no server accepts connections on the Unix socket") == true)
         }
     }
 

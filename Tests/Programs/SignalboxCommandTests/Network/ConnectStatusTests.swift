@@ -21,7 +21,7 @@ import Testing
 
     @Test func aClosedPortIsUnavailable() async throws {
         let port = try await Broker.with { $0.port }
-        let words = "cannot reach ws://127.0.0.1:\(port): connection refused, or the host does not answer"
+        let words = "cannot reach ws://127.0.0.1:\(port): connection refused; does a server listen there?"
         Self.expect(try await Self.connect("ws://127.0.0.1:\(port)/"), .unavailable, words)
     }
 
