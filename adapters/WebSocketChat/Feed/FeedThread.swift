@@ -66,8 +66,6 @@ extension TransportLimits {
         var limits = TransportLimits()
         limits.waitingBytes = 1 << 30
         limits.allWaitingBytes = .max
-        limits.pingAfter = 0
-        limits.cutAfter = .max
         limits.connectWithin = UInt32(WebSocketFeedConfiguration.connectLimit) + 5
         return limits
     }()

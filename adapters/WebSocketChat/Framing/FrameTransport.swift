@@ -113,10 +113,10 @@ struct TransportLimits: Equatable, Sendable {
     var waitingBytes = 1 << 20
     /// The maximum number of bytes waiting on all connections together.
     var allWaitingBytes = 64 << 20
-    /// How long a connection can be silent before it is pinged, in seconds. If this is 0, the receiver sends pings
-    /// itself.
+    /// How long a client can be silent before the server pings it, in seconds. If this is 0, the receiver sends pings
+    /// itself, as it always does for the connections of a client's transport.
     var pingAfter: UInt16 = 30
-    /// How long a connection can be silent before it is cut, in seconds. Must be more than ``pingAfter``.
+    /// How long a client can be silent before the server cuts it, in seconds. Must be more than ``pingAfter``.
     ///
     /// A paused connection is cut only if its peer finished sending that long ago.
     var cutAfter: UInt16 = 45

@@ -176,18 +176,27 @@ enum Reading {
 
     /// Registers a plugin that checks one member and counts.
     func register(with supervisor: Supervisor, source: SourceName, meter: Meter, runsInline: Bool) throws {
-        let options = PluginOptions(runsInline: runsInline)
         switch self {
         case .codable:
             try supervisor.register(
-                Registration("payment", as: Payment.self, from: .source(source), options: options) { payment, _ in
+                Registration(
+                    "payment",
+                    as: Payment.self,
+                    from: .source(source),
+                    options: PluginOptions(runsInline: runsInline)
+                ) { payment, _ in
                     precondition(payment.amount > 0, "invalid payment")
                     _ = meter.count()
                 }
             )
         case .byHand:
             try supervisor.register(
-                Registration("payment", as: HandReadPayment.self, from: .source(source), options: options) {
+                Registration(
+                    "payment",
+                    as: HandReadPayment.self,
+                    from: .source(source),
+                    options: PluginOptions(runsInline: runsInline)
+                ) {
                     payment,
                     _ in
                     precondition(payment.amount > 0, "invalid payment")
