@@ -261,7 +261,7 @@ extension TransportLimits {
     }
 
     static var roomy: TransportLimits {
-        var limits = TransportLimits()
+        var limits = TransportLimits.patient
         limits.waitingBytes = 8 << 20
         return limits
     }

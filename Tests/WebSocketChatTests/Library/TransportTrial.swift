@@ -37,7 +37,7 @@ extension TransportTrial where Transport == LibraryTransport {
     static func server(
         _ behavior: RecordingReceiver.Behavior = .init(),
         endpoint: ServerEndpoint = ServerEndpoint(),
-        limits: TransportLimits = TransportLimits()
+        limits: TransportLimits = .patient
     ) async throws -> TransportTrial {
         let (stream, continuation) = AsyncStream<TransportEvent>.makeStream()
         let transport = try await LibraryTransport.server(endpoint, limits: limits) { sender in
@@ -135,6 +135,14 @@ struct UnexpectedEvent: Error, CustomStringConvertible {
 }
 
 extension TransportLimits {
+    /// The default limits of a server that cuts no client that is slow because the machine is.
+    static var patient: TransportLimits {
+        var limits = TransportLimits()
+        limits.pingAfter = 300
+        limits.cutAfter = 600
+        return limits
+    }
+
     /// The default limits, with enough time for a test that answers by hand.
     static var unhurried: TransportLimits {
         var limits = TransportLimits()

@@ -66,7 +66,7 @@ struct FrameBatch {
         head.append(to: &bytes, isMasked: true)
         withUnsafeBytes(of: key) { bytes.append(contentsOf: $0) }
         let start = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: content.count))
+        bytes.append(contentsOf: content)
         bytes.withUnsafeMutableBytes { storage in
             content.withUnsafeBytes { FrameMasks.mask($0, $0.count, key, into: storage, at: start) }
         }
