@@ -181,6 +181,22 @@ import Testing
         await server.stop()
     }
 
+    /// Jobs are numbered in each pool separately.
+    @Test func aStopCancelsNoLookupOfAnotherFeed() async throws {
+        var environment = FeedEnvironment()
+        // Without threads, the first job of this pool waits.
+        let names = BlockingThreadPool(limit: 0)
+        (environment.threadPool, environment.proxyPool) = (names, BlockingThreadPool(limit: 1))
+        _ = names.perform { _ in }
+        let proxy = try TestProxy(.http)
+        proxy.answer([])
+        var stalled = try Self.configuration(proxy, 9)
+        stalled.connectTimeout = .seconds(60)
+        try await FeedTrial.run(stalled, environment) { _ in await proxy.untilAsked(1) }
+        #expect(names.waiting == 1)
+        proxy.close()
+    }
+
     @Test func nothingIsLeftAfterFeedsAndRefusals() async throws {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("feeds-\(UUID().uuidString)")

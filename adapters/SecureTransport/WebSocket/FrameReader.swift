@@ -230,11 +230,11 @@ package enum FrameOpcode: UInt8, Sendable {
 
 /// How a server violated the framing of a WebSocket.
 package enum FrameViolation: Error, Hashable, Sendable {
-    /// A reserved bit is set, although no extension was offered (RFC 6455, 5.2).
+    /// A reserved bit is set that no agreed extension defines (RFC 6455, 5.2).
     case reservedBits
     /// This opcode has no meaning (RFC 6455, 5.2).
     case opcode(UInt8)
-    /// A text frame, which cannot carry arbitrary bytes.
+    /// A text frame among binary ones, which cannot carry arbitrary bytes.
     case text
     /// Only a client's frames are masked (RFC 6455, 5.1).
     case masked

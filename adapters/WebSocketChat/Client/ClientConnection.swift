@@ -71,7 +71,7 @@ final class ClientConnection {
 
     // MARK: Writing
 
-    /// What has not become a frame yet.
+    /// Output that is not framed yet.
     var outgoing = Deque<Outgoing>()
     /// The answers to pings, which are sent before anything else.
     private(set) var pongs = Deque<[UInt8]>()

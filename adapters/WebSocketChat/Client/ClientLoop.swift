@@ -13,7 +13,7 @@ final class ClientLoop: ServiceLoop {
     let queue: ServiceQueue
     let limits: TransportLimits
     let receiver: any FrameReceiver
-    /// What a read fills, valid until the next one.
+    /// The bytes of a read, valid until the next one.
     let buffer: UnsafeMutableRawBufferPointer
     private let signal: WakeSignal
     private var connections: [ConnectionID: ClientConnection] = [:]
@@ -122,7 +122,8 @@ final class ClientLoop: ServiceLoop {
         case .command(let id, .ping): append(.ping, to: id)
         case .command(let id, .close(let code, let reason)):
             guard let connection = connections[id] else { return }
-            guard connection.isOpen || connection.isClosing else { return cut(connection, code, reason: reason) }
+            let canWait = connection.isOpen && !connection.isWritingOver || connection.isClosing
+            guard canWait else { return cut(connection, code, reason: reason) }
             append(.close(code, reason: reason), to: id)
         case .command(let id, .cut(let code, let reason)):
             guard let connection = connections[id] else { return }
@@ -131,8 +132,12 @@ final class ClientLoop: ServiceLoop {
         case .command(let id, .pause):
             if let connection = connections[id], connection.isOpen { connection.isPaused = true }
         case .command(let id, .resume):
-            connections[id]?.isPaused = false
-            connections[id]?.isHungUp = false
+            guard let connection = connections[id] else { return }
+            connection.isPaused = false
+            connection.isHungUp = false
+            if connection.isWritingOver, connection.deadline == nil {
+                connection.deadline = .now + ClientLoop.closedWithin
+            }
         }
     }
 

@@ -4,7 +4,7 @@ import SignalboxCore
 
 extension ClientLoop {
     /// How long to wait before another attempt while a server's queue of connections is full.
-    private static let pause = Duration.milliseconds(20)
+    private static let retryDelay = Duration.milliseconds(20)
 
     func connect(_ id: ConnectionID, _ target: ClientTarget) {
         let connection = ClientConnection(
@@ -34,8 +34,9 @@ extension ClientLoop {
         switch attempt {
         case .connected(let socket): upgrade(connection, over: SocketLink(socket))
         case .pending(let socket): connection.phase = .connecting(socket)
-        case .busy: connection.phase = .retrying(at: .now + ClientLoop.pause)
-        case .failed(let text), .noResources(let text): finish(connection, .unreachable(text, target))
+        case .busy: connection.phase = .retrying(at: .now + ClientLoop.retryDelay)
+        case .failed(let text): finish(connection, .unreachable(text, target))
+        case .noResources(let text): finish(connection, .unreachable("this machine has no socket for it: \(text)"))
         }
     }
 
@@ -93,11 +94,12 @@ extension ClientLoop {
         receiver.opened(connection.id, Handshake(subprotocol: subprotocol, isCompressed: agreement != nil))
     }
 
-    /// Gives up a connection that did not open in time, or whose peer did not close it in time.
+    /// Gives up a connection that did not open in time, whose peer did not close it in time, or that can be read but not
+    /// written.
     func expired(_ connection: ClientConnection) {
         let text = "no answer came within \(limits.connectWithin) s"
         switch connection.phase {
-        case .open: break
+        case .open: if connection.isWritingOver, !connection.isPaused { finish(connection, .lost) }
         case .closing: finish(connection, connection.closeReason ?? .lost)
         case .upgrading(let exchange) where exchange.hasBegun: finish(connection, .upgradeFailed(text))
         case .retrying, .connecting, .upgrading: finish(connection, .unreachable(text))

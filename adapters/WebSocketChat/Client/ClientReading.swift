@@ -82,6 +82,7 @@ extension ClientLoop {
             let code = status.map { CloseCode(number: $0) }
             let reason = PeerText.sanitized(reason, limit: CloseCode.reasonLimit)
             connection.decoder.discardHeld()
+            queue.closed(connection.id)
             connection.close(
                 code.map { ClosingFrame.content($0, reason: "") } ?? [],
                 .closedByPeer(code ?? .absent, reason: reason),

@@ -30,6 +30,8 @@ extension ClientLoop {
                 .withUnsafeBufferPointer { rest throws(LinkError) in try link.write(UnsafeRawBufferPointer(rest)) }
         } catch {
             connection.isWritingOver = true
+            // Reading usually finds the end of the connection first, with what the server has sent before it.
+            if connection.isOpen { connection.deadline = .now + ClientLoop.closedWithin }
             return false
         }
         guard connection.written == connection.frames.bytes.count else { return false }
@@ -73,13 +75,15 @@ extension ClientLoop {
     private func endWriting(_ connection: ClientConnection) {
         guard connection.closing.isSent, connection.closing.isReceived else { return }
         connection.isWritingOver = true
+        let limit = ContinuousClock.now + ClientLoop.closedWithin
+        connection.deadline = connection.deadline.map { min($0, limit) } ?? limit
         connection.link?.finish()
     }
 
     // MARK: - Closing
 
     private func close(_ connection: ClientConnection, _ code: CloseCode, reason: String) {
-        begin(connection, code, reason: reason, .closedLocally(code, reason: reason))
+        beginClosing(connection, code, reason: reason, .closedLocally(code, reason: reason))
     }
 
     /// Closes the connection before anything else is sent, except for frames that were begun. A connection that is not
@@ -94,18 +98,26 @@ extension ClientLoop {
     ) {
         let end = closeReason ?? .closedLocally(code, reason: reason)
         switch connection.phase {
+        case .closing where connection.ignoresInput:
+            // The answer to the close frame cannot be recognised any more (RFC 6455, 7.1.7).
+            connection.closing.isReceived = true
+            write(connection)
         case .closing: break
-        case .open:
-            begin(connection, code, reason: reason, end)
-            queue.closed(connection.id)
+        case .open: beginClosing(connection, code, reason: reason, end)
         case .retrying, .connecting, .upgrading: finish(connection, end)
         }
     }
 
-    private func begin(_ connection: ClientConnection, _ code: CloseCode, reason: String, _ end: DisconnectReason) {
+    private func beginClosing(
+        _ connection: ClientConnection,
+        _ code: CloseCode,
+        reason: String,
+        _ end: DisconnectReason
+    ) {
+        queue.closed(connection.id)
         var limit = min(.seconds(limits.connectWithin), ClientLoop.answerWithin)
-        // After a violation, no answer is awaited (RFC 6455, 7.1.7).
-        if connection.ignoresInput {
+        // After a violation, no answer is awaited (RFC 6455, 7.1.7), nor if the close frame cannot be sent.
+        if connection.ignoresInput || connection.isWritingOver {
             connection.closing.isReceived = true
             limit = ClientLoop.closedWithin
         }

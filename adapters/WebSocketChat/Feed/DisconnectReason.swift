@@ -32,7 +32,8 @@ enum DisconnectReason: Error, Equatable {
     case closedByPeer(CloseCode, reason: String)
     /// This side closed the connection with this code.
     case closedLocally(CloseCode, reason: String)
-    /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007), so its connection was closed with that
+    /// The peer violated RFC 6455 (1002), or sent text that is not UTF-8 or data that cannot be inflated (1007), so its
+    /// connection was closed with that
     /// code.
     case protocolViolation(CloseCode)
     /// The server sent nothing after a ping. Only feeds report this.
@@ -151,7 +152,7 @@ extension DisconnectReason {
         case .closedByPeer(let code, let reason): "\(url) closed the connection: \(code.number)\(quoted(reason))"
         case .closedLocally(let code, let reason):
             "closed the connection to \(url): \(code.number)\(quoted(reason))"
-        case .protocolViolation: "\(url) violated RFC 6455; the connection was dropped"
+        case .protocolViolation(let code): "\(url) violated RFC 6455; the connection was closed with \(code.number)"
         case .pongTimeout: "\(url) did not answer a ping; the connection was closed"
         case .lost, .stopped: "connection to \(url) lost"
         }

@@ -85,6 +85,9 @@ struct FeedPreparation: Sendable {
     {
         let value: String
         do throws(SecretUnavailable) { value = try secret.read() } catch { throw .secretUnavailable(error.description) }
+        guard !value.isEmpty else {
+            throw .secretUnavailable("the \(secret) is empty, so it cannot be sent as the header \(name)")
+        }
         guard let field = HeaderField(name, prefix + value) else {
             throw .secretUnavailable(
                 "the \(secret) contains control characters, so it cannot be sent as the header \(name)"
@@ -110,5 +113,16 @@ struct FeedPreparation: Sendable {
         target.offersCompression = configuration.compression
         target.waitingBytes = configuration.waitingBytes
         return target
+    }
+}
+
+/// A preparation on a thread of a pool.
+struct PreparationJob {
+    let pool: BlockingThreadPool
+    let ticket: BlockingThreadPool.Ticket
+
+    /// Cancels the job, unless it has started.
+    func cancel() {
+        pool.cancel(ticket)
     }
 }

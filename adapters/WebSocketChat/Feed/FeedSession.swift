@@ -1,12 +1,13 @@
 import AdapterSupport
+import SecureTransport
 import SignalboxCore
 
 /// A run of a feed on the service's thread: a series of connections with delays between them.
 final class FeedSession {
     enum Phase {
-        /// Secrets and addresses are being looked up. The ticket identifies the job if this happens on a separate
+        /// Secrets and addresses are being looked up. There is a job if this happens on a separate
         /// thread.
-        case preparing(until: ContinuousClock.Instant, BlockingThreadPool.Ticket?)
+        case preparing(until: ContinuousClock.Instant, PreparationJob?)
         /// The feed is trying the address with this index.
         case connecting(ConnectionID, until: ContinuousClock.Instant, FeedPreparation, index: Int)
         case open
@@ -91,9 +92,9 @@ final class FeedSession {
 
     func ticked() {
         switch phase {
-        case .preparing(let until, let ticket):
+        case .preparing(let until, let job):
             guard now >= until else { return }
-            if let ticket { context.feed.environment.threadPool.cancel(ticket) }
+            job?.cancel()
             failed(FeedPreparation.timeout(configuration))
         case .connecting(let id, let until, let preparation, let index):
             guard now >= until else { return }
@@ -148,9 +149,11 @@ extension FeedSession {
             let result =
                 missing.map { .failure(.notResolved($0.description)) }
                 ?? FeedPreparation.make(feed.configuration, until: deadline, resolve: feed.environment.resolve)
+            // The pool's thread may end while the process exits.
+            TLSLibrary.endThread()
             context.post { $0.prepared(result, attempt: attempt) }
         }
-        phase = .preparing(until: until, ticket)
+        phase = .preparing(until: until, PreparationJob(pool: pool, ticket: ticket))
     }
 
     func prepared(_ result: Result<FeedPreparation, DisconnectReason>, attempt: UInt64) {
@@ -192,7 +195,8 @@ extension FeedSession {
         guard let agreed = handshake.subprotocol else {
             return configuration.subprotocols.isEmpty ? nil : .subprotocolMismatch(nil)
         }
-        return configuration.subprotocols.contains(agreed) ? nil : .subprotocolMismatch(agreed)
+        guard !configuration.subprotocols.contains(agreed) else { return nil }
+        return .subprotocolMismatch(PeerText.sanitized(agreed, limit: DisconnectReason.textLimit))
     }
 
     /// Handles a failed attempt. The session tries the host's next address if that might work.
@@ -261,8 +265,7 @@ extension FeedSession {
     /// Stops reading and connecting.
     func halt() {
         switch phase {
-        case .preparing(_, let ticket):
-            if let ticket { context.feed.environment.threadPool.cancel(ticket) }
+        case .preparing(_, let job): job?.cancel()
         case .connecting(let id, _, _, _): abort(id)
         case .open, .waiting, .halted, .closing, .finished: break
         }

@@ -45,7 +45,7 @@ struct UpgradeRequest: Equatable, Sendable {
 
 /// What a client needs to open a connection.
 struct ClientTarget: Sendable {
-    // Servers accept at least this much.
+    // Bounds of the request, as documented for feeds.
     static let pathLimit = 2_032
     static let hostLimit = 119
     static let originLimit = 117

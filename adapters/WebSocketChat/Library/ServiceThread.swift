@@ -1,7 +1,7 @@
 import AdapterSupport
-import CLibwebsockets
+import SecureTransport
 
-/// What a transport's thread runs. Only that thread uses it.
+/// The work of a transport's thread. Only that thread uses it.
 protocol ServiceLoop {
     /// Serves connections until the transport is stopped.
     func run()
@@ -22,9 +22,7 @@ final class ServiceThread: Sendable {
         do throws(SystemResourceError) {
             let thread = try OwnedThread { [self] in
                 ServiceThread.run(make, started: started)
-                // Otherwise, OpenSSL would free its state when the thread exits. By then, the process may be exiting
-                // and OpenSSL shutting down (OPENSSL_init_crypto(3)).
-                OPENSSL_thread_stop()
+                TLSLibrary.endThread()
                 ended.set(())
             }
             // The thread is not joined, because `stopped` waits for its last action.

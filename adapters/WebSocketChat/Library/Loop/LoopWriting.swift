@@ -158,8 +158,7 @@ extension LibraryLoop {
 
 /// The buffer for a message that is sent alone. It has room for the frame's head before the message.
 ///
-/// On a client, the library writes the head and the mask into the buffer. It no longer needs the buffer when the call
-/// that sends returns.
+/// The library no longer needs the buffer when the call that sends returns.
 final class OutgoingBuffer {
     private static let keptBytes = 65_536
     // More than the longest head of a server, which has ``FrameHead/maximumSize`` bytes.
