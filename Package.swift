@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "SignalboxRoutes", targets: ["SignalboxRoutes"]),
         .library(name: "Signalbox", targets: ["Signalbox"]),
         .library(name: "NavigationChain", targets: ["NavigationChain"]),
+        .library(name: "SignalboxStore", targets: ["SignalboxStore"]),
         .library(name: "SignalboxTesting", targets: ["SignalboxTesting"]),
         .library(name: "AppScheme", targets: ["AppScheme"]),
         .library(name: "JSBridge", targets: ["JSBridge"]),
@@ -48,6 +49,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         // Only with the trait Macros: SwiftPM does not fetch a package of which no enabled target uses a product.
@@ -82,6 +84,14 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: stayOnCaller
+        ),
+        .target(
+            name: "SignalboxStore",
+            dependencies: [
+                "SignalboxCore",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: stayOnCaller
         ),
@@ -202,7 +212,7 @@ let package = Package(
             name: "SignalboxCommand",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "Signalbox", "NavigationChain", "AppScheme", "JSBridge",
-                "MQTTPush", "WebSocketChat", "BrowserBridge", "AdapterSupport",
+                "MQTTPush", "WebSocketChat", "BrowserBridge", "AdapterSupport", "SignalboxStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -318,6 +328,15 @@ let package = Package(
             name: "AppSchemeTests",
             dependencies: [
                 "AppScheme", "Signalbox", "SignalboxCore", "SignalboxRoutes", "SignalboxTesting", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SignalboxStoreTests",
+            dependencies: [
+                "SignalboxStore", "Signalbox", "SignalboxCore", "SignalboxTesting", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -137,6 +137,13 @@ package struct SeededHash: Sendable {
         third = .random(in: .min ... .max)
     }
 
+    /// Creates a hash with the secret of a store, so that its values are the same in each run of a program.
+    package init(_ secret: StoreSecret) {
+        first = secret.words[0]
+        second = secret.words[1]
+        third = secret.words[2]
+    }
+
     /// Returns the hash of `bytes`.
     ///
     /// - Parameters:

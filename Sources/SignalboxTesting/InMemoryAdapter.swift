@@ -130,6 +130,27 @@ public final class InMemoryAdapter: Adapter {
     }
 }
 
+// MARK: - Restoring
+
+extension InMemoryAdapter: RestoringAdapter {
+    /// Reads stored messages again. They have this adapter's facts and no sender.
+    public func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        for (token, message) in messages.enumerated() {
+            message.original.withUnsafeBytes { bytes in
+                batch.append(
+                    bytes,
+                    token: UInt64(token),
+                    origin: origin,
+                    receivedAt: message.receivedAt,
+                    deadline: message.deadline(at: now)
+                )
+            }
+        }
+        return batch.take()
+    }
+}
+
 // MARK: - Sending
 
 extension InMemoryAdapter {

@@ -12,7 +12,7 @@ struct Admission: Sendable {
 
     init(_ options: SourceOptions, _ features: AdapterFeatures, _ core: SupervisorCore) {
         let rate = options.rateLimit.map { SourceRate($0, tick: core.configuration.tick, at: core.now) }
-        let slows = features.contains(.redelivers)
+        let slows = features.contains(.redelivers) || options.journal != nil
         deduplication = options.deduplication.limits(for: features).map { SourceDeduplication($0, core.configuration) }
         slowingRate = slows ? rate : nil
         rejectingRate = slows ? nil : rate

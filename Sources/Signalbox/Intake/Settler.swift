@@ -14,6 +14,10 @@ final class Settler: Sendable {
     /// How long an arrival may wait before it must be acknowledged, in ticks, or `nil` if the source does not redeliver
     /// messages.
     let ackDeadlineTicks: UInt64?
+    /// Whether the source has a journal.
+    let isJournaled: Bool
+    /// Records outcomes in the supervisor's store, or `nil` if there is no store.
+    let recorder: StoreRecorder?
     private let counters: OutcomeCounters
     /// Whether a task is waiting for the window to change. Each release checks this flag first, so that the release
     /// needs no lock if no task is waiting.
@@ -62,11 +66,18 @@ final class Settler: Sendable {
         self.counters = counters
         window = Window(limits: options.window)
         admission = Admission(options, features, core)
+        isJournaled = options.journal != nil
+        recorder = core.store.map { [admission] in
+            StoreRecorder(store: $0, source: source, deduplication: admission.deduplication)
+        }
         ackDeadlineTicks =
-            features.contains(.redelivers)
+            features.contains(.redelivers) && !isJournaled
             ? TickCount.ticks(in: core.configuration.ackDeadline, of: core.configuration.tick) : nil
         log = SourceLog(source: source, core: core, counters: counters)
     }
+
+    /// Whether an abandoned arrival is delivered again, by the source or from its journal.
+    var redelivers: Bool { ackDeadlineTicks != nil || isJournaled }
 }
 
 // MARK: - Settlement
@@ -89,21 +100,34 @@ extension Settler {
         // Nearly all outcomes are `handled`. They need neither a decision nor a copy.
         if case .handled = outcome {
             counters.count(outcome)
-            return notify(slice, position, outcome, attempts, meter)
+            guard let recorder else { return notify(slice, position, outcome, attempts, meter) }
+            return recorder.record(slice.arrivals[position], outcome, letter: nil, sink: slice.sink) { [self] in
+                notify(slice, position, outcome, attempts, meter)
+            }
         }
         let (arrival, plugin) = (slice.arrivals[position], slice.plugin)
-        var outcome = outcome
-        if let reason = outcome.reasonToGiveBack(plugin), ackDeadlineTicks != nil, arrival.origin.facts.isRedelivered {
-            outcome = .abandoned(.givenBack(reason))
+        var given = outcome
+        if let reason = outcome.reasonToGiveBack(plugin), isGivenBack(arrival) {
+            given = .abandoned(.givenBack(reason))
         }
+        let outcome = given
         counters.count(outcome)
         if case .abandoned = outcome {
             log.abandoned(arrival, outcome, attempts, plugin: plugin)
-        } else {
-            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin?.outline, attempts))
-            log.deadLetter(arrival, outcome, attempts, plugin: plugin)
+            return notify(slice, position, outcome, attempts, meter)
         }
-        notify(slice, position, outcome, attempts, meter)
+        let letter = DeadLetter(arrival, outcome: outcome, plugin: plugin?.outline, attempts)
+        core.deadLetters.add(letter)
+        log.deadLetter(arrival, outcome, attempts, plugin: plugin)
+        guard let recorder else { return notify(slice, position, outcome, attempts, meter) }
+        recorder.record(arrival, outcome, letter: letter, sink: slice.sink) { [self] in
+            notify(slice, position, outcome, attempts, meter)
+        }
+    }
+
+    /// Returns whether an arrival that a plugin gives back is delivered again.
+    private func isGivenBack(_ arrival: Arrival) -> Bool {
+        isJournaled || ackDeadlineTicks != nil && arrival.origin.facts.isRedelivered
     }
 
     /// Notifies the metrics and observers, the adapter, and the adapters of the duplicates of an outcome.

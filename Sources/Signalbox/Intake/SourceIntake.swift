@@ -9,6 +9,10 @@ final class SourceIntake: Sendable {
     private let lanes: LaneTable
     /// Whether arrivals may wait for a plugin. The intakes of all other sources take no lock at a tick.
     private let holdsArrivals: Bool
+    /// Reads the source's stored messages again, or `nil` if the adapter cannot.
+    let restoring: (any RestoringAdapter)?
+    /// The source's journal, until this intake closes, or `nil` if it has none.
+    private let journal = Mutex<Journal?>(nil)
     private let state: Mutex<State>
 
     enum Phase {
@@ -39,9 +43,18 @@ final class SourceIntake: Sendable {
         }
     }
 
-    /// - Parameter hold: The arrivals that may wait for a plugin, or `nil` to reject those without one at once.
-    init(_ settler: Settler, registry: Registry, lanes: LaneTable, hold: ActionHold? = nil) {
+    /// - Parameters:
+    ///   - hold: The arrivals that may wait for a plugin, or `nil` to reject those without one at once.
+    ///   - restoring: Reads the source's stored messages again, or `nil` if the adapter cannot.
+    init(
+        _ settler: Settler,
+        registry: Registry,
+        lanes: LaneTable,
+        hold: ActionHold? = nil,
+        restoring: (any RestoringAdapter)? = nil
+    ) {
         holdsArrivals = hold != nil
+        self.restoring = restoring
         state = Mutex(State(hold: hold))
         self.settler = settler
         self.registry = registry
@@ -49,6 +62,12 @@ final class SourceIntake: Sendable {
     }
 
     var source: SourceName { settler.source }
+
+    /// Sets the journal. Call this before the intake opens.
+    func setJournal(_ journal: Journal) { self.journal.withLock { $0 = journal } }
+
+    /// The intake to which the adapter submits.
+    var feed: any Intake { journal.withLock { $0 } ?? self }
 }
 
 // MARK: - Submission
@@ -88,6 +107,7 @@ extension SourceIntake: Intake {
         settler.log.tick(now)
         settler.admission.deduplication?.tick(now)
         if settler.admission.slowingRate != nil { settler.wake() }
+        if settler.isJournaled { journal.withLock { $0 }?.tick(now) }
         routeHeld(at: now)
     }
 
@@ -104,8 +124,17 @@ extension SourceIntake: Intake {
 // MARK: - Routing
 
 extension SourceIntake {
-    /// Routes the arrivals taken so far, in order. From then on, arrivals are routed as soon as they are submitted.
+    /// Opens the intake as soon as the store has told which ids were handled in earlier runs.
     func open() {
+        guard let recorder = settler.recorder, let deduplication = recorder.deduplication else { return openNow() }
+        settler.core.startTask { [self] in
+            await deduplication.restore(from: recorder.store, of: source, settler.core)
+            openNow()
+        }
+    }
+
+    /// Routes the arrivals taken so far, in order. From then on, arrivals are routed as soon as they are submitted.
+    private func openNow() {
         let verdicts = state.withLock { state -> [Verdict] in
             guard state.phase == .waiting else { return [] }
             state.phase = .open
@@ -114,6 +143,22 @@ extension SourceIntake {
             return state.held.flatMap { route($0.routed(at: settler.core.now), &state, table).verdicts }
         }
         for verdict in verdicts { verdict.settle() }
+        journal.withLock { $0 }?.start()
+    }
+
+    /// Rejects arrivals before they are routed.
+    ///
+    /// - Returns: `false` if the intake is closed or has no room.
+    func reject(_ arrivals: [Arrival], _ rejection: Outcome.Rejection, to sink: any SettlementSink) -> Bool {
+        let rejected = state.withLock { state -> BatchSlice? in
+            guard state.phase == .open, settler.window.take(arrivals.map(\.originalLength)) == arrivals.count else {
+                return nil
+            }
+            return slice(of: arrivals, first: arrivals.count, to: sink, at: settler.core.now)
+        }
+        guard let rejected else { return false }
+        Verdict(slice: rejected, outcome: .rejected(rejection)).settle()
+        return true
     }
 
     /// What remains to be done for a batch after the intake's lock has been released.
@@ -137,12 +182,14 @@ extension SourceIntake {
         // Earlier arrivals for the same action come first, so both are routed with the same plugins.
         let table = table(for: batch[0], isUniform: isUniform, &state)
         let due = holdsArrivals ? routeHeld(&state, table, at: now) : []
+        // A journal dispatches on the thread of the store, for which all sources wait.
+        let callsInline = due.isEmpty && !settler.isJournaled
         let only = isUniform ? plugin(forAll: batch[0], table) : nil
         let slice = slice(of: batch, first: count, to: sink, for: only, at: now)
         var routed =
             only == nil
-            ? route(slice, &state, table, callsInline: due.isEmpty)
-            : send([slice], [], &state, callsInline: due.isEmpty)
+            ? route(slice, &state, table, callsInline: callsInline)
+            : send([slice], [], &state, callsInline: callsInline)
         if !due.isEmpty { routed.verdicts = due + routed.verdicts }
         return routed
     }
@@ -270,7 +317,11 @@ extension SourceIntake {
     ///   from ``stopAdapter()``. Until then, the intake appears full to an adapter that redelivers, and takes and
     ///   abandons the arrivals of any other adapter, whose senders wait for an outcome.
     func close(stopsAdapter: Bool = true) {
-        let redelivers = settler.ackDeadlineTicks != nil
+        let redelivers = settler.redelivers
+        journal.withLock { journal in
+            defer { journal = nil }
+            return journal
+        }?.close()
         let (held, withoutPlugin) = state.withLock { state in
             if state.phase != .closed { state.phase = stopsAdapter || redelivers ? .closed : .abandoning }
             defer { state.held = [] }

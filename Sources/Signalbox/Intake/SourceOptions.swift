@@ -4,6 +4,8 @@ struct SourceOptions: Sendable {
     let rateLimit: RateLimit?
     let deduplication: DeduplicationPolicy
     var hold: HoldLimits?
+    /// The journal's limits, or `nil` if the source has no journal.
+    var journal: JournalLimits?
     /// How many unsettled arrivals the adapter submits at most, or `nil` if only the window limits them.
     var maximumUnsettled: Int?
 }

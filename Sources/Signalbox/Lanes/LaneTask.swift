@@ -222,6 +222,9 @@ extension Lane {
         let longest = policy.longestTicks(afterAttempt: slice.attempt, core.configuration.tick)
         let due = core.now + core.random(in: 1...longest)
         if let limit = slice.settler.ackDeadlineTicks, due - slice.tick >= limit { return nil }
+        if let limit = policy.upTo, due - slice.tick > TickCount.ticks(in: limit, of: core.configuration.tick) {
+            return nil
+        }
         return due
     }
 

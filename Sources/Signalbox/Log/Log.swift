@@ -8,7 +8,9 @@ enum LogKind: String, CaseIterable, Sendable {
         dropped,
         withheld,
         sourceEnded,
-        sourceFailed, sourceRemoved, draining, notReturned
+        sourceFailed, sourceRemoved, draining, notReturned, storeFailed, storeRecovered, storeUnreadable,
+        lettersDeleted,
+        lettersNearlyFull
 
     /// The level of lines of this kind, according to these rules:
     ///
@@ -19,9 +21,10 @@ enum LogKind: String, CaseIterable, Sendable {
     /// - `debug`: The line gives details for troubleshooting. Handled messages are not logged at any level.
     var level: Logger.Level {
         switch self {
-        case .givenBack, .stalled, .sourceFailed, .notReturned: .error
-        case .deadLetter, .mostRejected, .breakerOpened, .dropped, .withheld: .warning
-        case .abandoned, .lateReturn, .inlineEnded, .breakerClosed: .notice
+        case .givenBack, .stalled, .sourceFailed, .notReturned, .storeFailed, .storeUnreadable: .error
+        case .deadLetter, .mostRejected, .breakerOpened, .dropped, .withheld, .lettersDeleted, .lettersNearlyFull:
+            .warning
+        case .abandoned, .lateReturn, .inlineEnded, .breakerClosed, .storeRecovered: .notice
         case .draining: .info
         case .sourceEnded, .sourceRemoved: .debug
         }
@@ -47,6 +50,11 @@ enum LogKind: String, CaseIterable, Sendable {
         case .sourceRemoved: "source removed"
         case .draining: "draining"
         case .notReturned: "plugin has not returned"
+        case .storeFailed: "the store cannot be written; nothing is acknowledged until it can"
+        case .storeRecovered: "the store can be written again"
+        case .storeUnreadable: "the store cannot be read"
+        case .lettersDeleted: "dead letters were deleted from the store, which has reached a limit"
+        case .lettersNearlyFull: "the store's dead letters are close to a limit"
         }
     }
 
@@ -66,6 +74,10 @@ enum LogKind: String, CaseIterable, Sendable {
         case .withheld: [.linesWithheld]
         case .draining: [.limit]
         case .notReturned: [.call]
+        case .storeFailed, .storeUnreadable: [.advice]
+        case .storeRecovered: [.failures]
+        case .lettersDeleted: [.dropped, .advice]
+        case .lettersNearlyFull: [.limit, .advice]
         case .sourceEnded, .sourceFailed, .sourceRemoved: []
         }
     }
@@ -155,7 +167,8 @@ extension Outcome.Rejection {
         case .invalidBody: "compare the sender's body with the plugin's Info"
         case .expired: "check whether the plugin or its source is too slow"
         case .idConflict: "make the sender give each message its own id, or turn off deduplication for the source"
-        case .deliveryLimit: "find out why the program ends while handling this message; the dead letter has it"
+        case .crashedPlugin, .deliveryLimit:
+            "find out why the program ends while handling this message; the dead letter has it"
         case .overloaded: "make the source send less, or raise its rate limit"
         default: "find out what the plugin waits for"
         }

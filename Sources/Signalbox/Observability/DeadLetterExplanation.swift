@@ -88,13 +88,21 @@ extension SettledArrival {
 /// Describes a plugin for explanations, even after the plugin has been removed. The outline does not include the
 /// plugin's code, so a dead letter keeps alive only what the access rule holds.
 final class PluginOutline: Sendable {
+    let action: ActionName
     let holder: String
     let rule: AccessRule
     let maximumAttempts: Int
     /// The rejection that arrivals receive while the plugin's circuit breaker is open.
     let refusal: Outcome.Rejection?
 
-    init(_ holder: String, _ rule: AccessRule, _ options: LaneOptions, _ breaker: CircuitBreaker?) {
+    init(
+        _ action: ActionName,
+        _ holder: String,
+        _ rule: AccessRule,
+        _ options: LaneOptions,
+        _ breaker: CircuitBreaker?
+    ) {
+        self.action = action
         self.holder = holder
         self.rule = rule
         refusal = breaker?.rejection

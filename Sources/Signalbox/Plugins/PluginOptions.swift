@@ -190,7 +190,7 @@ extension LaneKey: Equatable {
 /// The delay before a retry is random, between zero and a maximum that doubles with each retry ("full jitter"), and is
 /// counted in ticks of the supervisor's timer.
 ///
-/// If a source redelivers, its arrivals have an ack deadline (``SupervisorConfiguration/ackDeadline``). A retry is not
+/// If a source redelivers and has no journal, its arrivals have an ack deadline (``SupervisorConfiguration/ackDeadline``). A retry is not
 /// made if it could only start after this deadline or after the action's deadline. The action then fails, and the
 /// error's `RetryExhaustion` determines what happens to the action. A call that timed out is not retried, because it
 /// may still be running.
@@ -202,6 +202,9 @@ public struct RetryPolicy: Sendable, Hashable {
     public var firstDelay: Duration { didSet { check() } }
     /// The maximum delay before any call. Must be greater than zero; the default is 5 s.
     public var longestDelay: Duration { didSet { check() } }
+    /// How long after an action was dispatched another call of it may begin, or `nil` for any time, which is the default. Must be
+    /// greater than zero. Together with a journal (``SourceDurability/journal(_:)``), retries may span hours.
+    public var upTo: Duration? { didSet { check() } }
 
     /// Creates a retry policy.
     ///
@@ -209,17 +212,22 @@ public struct RetryPolicy: Sendable, Hashable {
     public init(
         attempts: Int = 3,
         firstDelay: Duration = .milliseconds(200),
-        longestDelay: Duration = .seconds(5)
+        longestDelay: Duration = .seconds(5),
+        upTo: Duration? = nil
     ) {
         self.attempts = attempts
         self.firstDelay = firstDelay
         self.longestDelay = longestDelay
+        self.upTo = upTo
         check()
     }
 
     private func check() {
         precondition((1...100).contains(attempts), "a retry policy allows 1 to 100 attempts")
-        precondition(firstDelay > .zero && longestDelay > .zero, "the delays of a retry policy must be positive")
+        precondition(
+            firstDelay > .zero && longestDelay > .zero && upTo.map { $0 > .zero } ?? true,
+            "the durations of a retry policy must be positive"
+        )
     }
 }
 

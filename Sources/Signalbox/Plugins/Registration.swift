@@ -303,6 +303,9 @@ public enum RegistrationError: Error, Sendable, Hashable, CustomStringConvertibl
     case middlewareUnsupported(ActionName)
     /// The source has already been added, and is not affected.
     case duplicateSource(SourceName)
+    /// The source cannot have a journal, because the supervisor has no store, or because the adapter cannot read stored messages
+    /// again.
+    case journalUnavailable(SourceName)
     /// The supervisor is draining or has stopped. When thrown by ``Supervisor/run()``, the supervisor is running or has
     /// run before.
     case closed
@@ -316,6 +319,9 @@ public enum RegistrationError: Error, Sendable, Hashable, CustomStringConvertibl
         case .middlewareUnsupported(let action):
             "the calls of the BatchPlugin for action \(action) pass no middleware; observe its outcomes instead"
         case .duplicateSource(let source): "a source named \(source) already exists; give each source its own name"
+        case .journalUnavailable(let source):
+            "the source \(source) cannot have a journal; give the supervisor a store, and use an adapter that is a "
+                + "RestoringAdapter"
         case .closed: "the supervisor is closing; register before it drains"
         }
     }

@@ -191,7 +191,7 @@ final class PluginEntry: Sendable {
         timeout = options.timeout ?? configuration.timeout
         call = registration.call
         breaker = options.circuitBreaker.map { [action] in CircuitBreaker($0, for: action, configuration) }
-        outline = PluginOutline(registration.holder, registration.rule, options, breaker)
+        outline = PluginOutline(action, registration.holder, registration.rule, options, breaker)
         for one in options.middleware { middleware.add(one) }
     }
 

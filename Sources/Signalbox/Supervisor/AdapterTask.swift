@@ -28,7 +28,7 @@ extension Supervisor {
     private func runToEnd(_ adapter: any Adapter, into intake: SourceIntake) async {
         defer { intake.settler.stop(.adapterReturn) }
         do {
-            try await adapter.run(into: intake)
+            try await adapter.run(into: intake.feed)
             core.logger.write(.sourceEnded, nil, [.source: adapter.source.text])
         } catch {
             core.logger.write(.sourceFailed, Redaction.detail("\(error)"), [.source: adapter.source.text])

@@ -5,6 +5,8 @@ import Synchronization
 
 /// An arrival that was accepted but not handled, with its original bytes. A dead letter does not keep its batch in
 /// memory.
+///
+/// With a store (``SupervisorConfiguration/store``), letters are also kept on disk.
 public struct DeadLetter: Sendable {
     /// The source that the arrival came from.
     public let source: SourceName

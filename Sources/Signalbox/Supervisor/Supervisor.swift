@@ -23,6 +23,8 @@ public final class Supervisor: Service, Sendable {
     let lanes: LaneTable
     let registry: Registry
     let clock: any Clock<Duration>
+    /// Replays dead letters, or `nil` if there is no store.
+    let replays: ReplayRunner?
     let state: Mutex<State>
 
     enum Phase { case initial, running, draining, stopped }
@@ -99,6 +101,8 @@ public final class Supervisor: Service, Sendable {
         lanes = LaneTable()
         registry = Registry(lanes: lanes)
         self.clock = clock
+        replays = core.store.map(ReplayRunner.init)
+        core.store?.observe { [logger] in StoreEvents.log($0, to: logger) }
         let (starts, starter) = AsyncStream.makeStream(of: SourceStart.self)
         state = Mutex(State(starter: starter, starts: starts))
     }
@@ -134,26 +138,33 @@ extension Supervisor {
     ///   - rateLimit: The source's rate limit, or `nil` if its rate is not limited.
     ///   - deduplication: Whether redelivered messages are deduplicated.
     ///   - hold: How long messages wait for a plugin that is not registered yet, or `nil` to reject them at once.
-    /// - Throws: ``RegistrationError/duplicateSource(_:)`` if the source has already been added, or
-    ///   ``RegistrationError/closed`` if the supervisor is draining or has stopped.
+    ///   - durability: Whether messages are written to the journal before they are acknowledged.
+    /// - Throws: ``RegistrationError/duplicateSource(_:)`` if the source has already been added,
+    ///   ``RegistrationError/closed`` if the supervisor is draining or has stopped, or
+    ///   ``RegistrationError/journalUnavailable(_:)`` if the source cannot have a journal.
     public func add(
         _ adapter: any Adapter,
         window: WindowLimits = WindowLimits(),
         rateLimit: RateLimit? = nil,
         deduplication: DeduplicationPolicy = .automatic,
-        hold: HoldLimits? = nil
+        hold: HoldLimits? = nil,
+        durability: SourceDurability = .none
     ) throws(RegistrationError) {
+        if durability.limits != nil, core.store == nil || !(adapter is any RestoringAdapter) {
+            throw .journalUnavailable(adapter.source)
+        }
         let options = SourceOptions(
             window: window,
             rateLimit: rateLimit,
             deduplication: deduplication,
             hold: hold,
+            journal: durability.limits,
             maximumUnsettled: (adapter as? any InFlightLimitedAdapter)?.maximumUnsettled
         )
         let (source, features) = (adapter.source, adapter.features)
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             let known = state.counters[source]
-            let intake = try insert(source, features, options, &state)
+            let intake = try insert(source, features, options, adapter as? any RestoringAdapter, &state)
             // A drain finishes the stream when it starts, so after that the adapter would never run.
             guard case .enqueued = state.starter.yield(SourceStart(adapter: adapter, intake: intake)) else {
                 state.forget(intake)
@@ -193,16 +204,26 @@ extension Supervisor {
     ) throws(RegistrationError) -> any Intake {
         let options = SourceOptions(window: window, rateLimit: rateLimit, deduplication: deduplication, hold: hold)
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
-            (try insert(source, features, options, &state), state.phase)
+            (try insert(source, features, options, nil, &state), state.phase)
         }
         if phase == .running { intake.open() }
         return intake
+    }
+
+    /// Adds a source whose adapter never runs, so that dead letters of this source can be replayed.
+    package func addForReplay(_ adapter: any RestoringAdapter) throws(RegistrationError) {
+        let options = SourceOptions(window: WindowLimits(), rateLimit: nil, deduplication: .automatic, hold: nil)
+        let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
+            (try insert(adapter.source, adapter.features, options, adapter, &state), state.phase)
+        }
+        if phase == .running { intake.open() }
     }
 
     private func insert(
         _ source: SourceName,
         _ features: AdapterFeatures,
         _ options: SourceOptions,
+        _ adapter: (any RestoringAdapter)?,
         _ state: inout State
     ) throws(RegistrationError) -> SourceIntake {
         guard state.phase != .draining, state.phase != .stopped else { throw .closed }
@@ -210,7 +231,10 @@ extension Supervisor {
         let counters = state.counters[source] ?? OutcomeCounters()
         let settler = Settler(source: source, core: core, features: features, options: options, counters: counters)
         let hold = options.hold.map { ActionHold($0, unsettled: options.maximumUnsettled, settler) }
-        let intake = SourceIntake(settler, registry: registry, lanes: lanes, hold: hold)
+        let intake = SourceIntake(settler, registry: registry, lanes: lanes, hold: hold, restoring: adapter)
+        if let limits = options.journal, let store = core.store, let adapter {
+            intake.setJournal(Journal(limits, store, intake, adapter))
+        }
         state.insert(intake, holds: hold != nil)
         state.counters[source] = counters
         return intake
@@ -249,6 +273,12 @@ public struct SupervisorConfiguration: Sendable {
     public var tick: Duration = .milliseconds(100)
     /// The limits of the dead letter store.
     public var deadLetters = DeadLetterLimits()
+    /// Keeps messages on disk, or `nil` to keep all in memory, which is the default.
+    ///
+    /// With a store, dead letters are on disk before their messages are acknowledged, and ids of handled messages are remembered
+    /// across runs. Sources can have a journal (``SourceDurability/journal(_:)``). `SignalboxStore` has a store that uses SQLite. Use
+    /// a store with one supervisor only.
+    public var store: (any MessageStore)?
     /// The maximum number of log lines per second about one source's arrivals. Must be at least 1; the default is 50.
     /// Lines over the limit are counted, and a later line reports how many there were.
     public var logLinesPerSecond = 50

@@ -8,6 +8,8 @@ final class SupervisorCore: Sendable {
     let logger: Logger
     let middleware = MiddlewareList()
     let deadLetters: DeadLetterStore
+    /// Keeps messages on disk, or `nil` if all stay in memory.
+    let store: (any MessageStore)?
     /// Limits how often dropped dead letters are logged.
     let drops: Mutex<CountReport>
     private let ticks = Atomic<UInt64>(0)
@@ -24,6 +26,7 @@ final class SupervisorCore: Sendable {
         self.logger = logger
         ticksBetweenReports = TickCount.ticks(in: .seconds(1), of: configuration.tick)
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
+        store = configuration.store
         ticksBetweenStallLines = TickCount.ticks(in: .seconds(60), of: configuration.tick)
         drops = Mutex(CountReport(ticksBetweenLines: ticksBetweenStallLines))
     }
@@ -43,6 +46,15 @@ final class SupervisorCore: Sendable {
     /// Returns a random number in the range, used to add jitter to waits.
     func random(in range: ClosedRange<UInt64>) -> UInt64 {
         random.withLock { .random(in: range, using: &$0) }
+    }
+
+    /// Starts a task where the lanes' tasks run.
+    func startTask(_ body: @escaping @Sendable () async -> Void) {
+        if let executor {
+            Task.detached(executorPreference: executor) { await body() }
+        } else {
+            Task.detached { await body() }
+        }
     }
 
     /// Advances the timer by one tick, and returns the new tick.

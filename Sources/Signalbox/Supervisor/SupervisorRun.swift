@@ -43,6 +43,7 @@ extension Supervisor {
         } onGracefulShutdown: {
             self.shutDown()
         }
+        await core.store?.flush()
         if let failure = finish() { throw failure }
     }
 
@@ -173,7 +174,10 @@ extension Supervisor {
         let isDrainOver = drainEnd.map { now >= $0 } ?? false
         core.reportDroppedLetters(at: now)
         for intake in intakes { intake.tick(now) }
-        if now.isMultiple(of: core.ticksBetweenReports) { notifyReportObservers() }
+        if now.isMultiple(of: core.ticksBetweenReports) {
+            notifyReportObservers()
+            if drainEnd == nil { replays?.tick(core) { [self] source in state.withLock { $0.intakes[source] } } }
+        }
         // This must come before the lanes wake the retries that are due.
         tickRemovedSources(now)
         for lane in lanes.all {

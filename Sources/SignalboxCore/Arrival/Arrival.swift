@@ -7,6 +7,10 @@ public struct Arrival: Sendable {
     package let storage: BatchStorage
     package internal(set) var index: UInt32
 
+    /// Whether the arrival was accepted before, in this or an earlier run of the program, and is dispatched again from the
+    /// journal of its source or from its dead letters. A broker's own redeliveries do not count.
+    public package(set) var isRedelivered = false
+
     package var record: ArrivalRecord { storage.records[Int(index)] }
 
     /// The number by which the adapter identifies the arrival. Signalbox passes this number back when it settles the

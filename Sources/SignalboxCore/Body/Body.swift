@@ -171,17 +171,26 @@ extension RawBody: Decodable {
 extension BodyDecoder {
     fileprivate var rawBody: RawBody {
         let node = view.node
-        let kind: PayloadKind =
-            switch node.kind {
-            case .text: .text
-            case .bytes: .bytes
-            case .null where node.has(BodyNode.emptyText): .text
-            case .null where node.has(BodyNode.emptyBytes): .bytes
-            default: .json
-            }
         let quotes: UInt32 = node.is(.string) ? 1 : 0
         let bytes = Bytes(storage: view.storage, start: node.start - quotes, length: node.length + quotes * 2)
-        return RawBody(bytes: bytes, kind: kind)
+        return RawBody(bytes: bytes, kind: node.payloadKind)
+    }
+}
+
+extension Body {
+    /// What the body was read as.
+    package var payloadKind: PayloadKind { storage.nodes[Int(node)].payloadKind }
+}
+
+extension BodyNode {
+    fileprivate var payloadKind: PayloadKind {
+        switch kind {
+        case .text: .text
+        case .bytes: .bytes
+        case .null where has(BodyNode.emptyText): .text
+        case .null where has(BodyNode.emptyBytes): .bytes
+        default: .json
+        }
     }
 }
 

@@ -98,12 +98,24 @@ public struct SourceClosed: Error, Sendable, Hashable {
 public protocol SettlementSink: AnyObject, Sendable {
     /// Called when Signalbox has taken custody of an arrival, so the adapter may acknowledge the message.
     ///
-    /// Signalbox has custody once the arrival is journaled or, if there is no journal, once it is settled. This method
-    /// is called at most once per token, before ``settle(_:_:)``, and never for an abandoned arrival.
+    /// Signalbox has custody once the arrival is journaled or, if there is no journal, once it is settled. This method or
+    /// ``accepted(_:)`` is called at most once per token, before ``settle(_:_:)``. For an abandoned arrival without a journal,
+    /// neither is called.
     func mayAcknowledge(_ token: UInt64)
+
+    /// Called instead of ``mayAcknowledge(_:)`` when an arrival of a source with a journal is on disk. The outcome may
+    /// come much later, so an adapter with callers tells them that the message is accepted.
+    ///
+    /// The default calls ``mayAcknowledge(_:)``.
+    func accepted(_ token: UInt64)
 
     /// Delivers the outcome of an arrival. This method is called exactly once for each accepted arrival.
     func settle(_ token: UInt64, _ outcome: Outcome)
+}
+
+extension SettlementSink {
+    /// Calls ``mayAcknowledge(_:)``.
+    public func accepted(_ token: UInt64) { mayAcknowledge(token) }
 }
 
 extension Intake {

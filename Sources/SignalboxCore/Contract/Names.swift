@@ -29,6 +29,15 @@ public struct ActionName: Sendable, Hashable {
         ActionName(unchecked: Bytes("signalbox.\(word)"))
     }
 
+    /// Creates a name that was stored, which may be reserved. Returns `nil` if the text is not a name.
+    package init?(stored text: String) {
+        let bytes = Bytes(text)
+        switch bytes.withUnsafeBytes({ ActionName.problem(in: $0) }) {
+        case nil, .reserved?: self.bytes = bytes
+        default: return nil
+        }
+    }
+
     /// The name as text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 

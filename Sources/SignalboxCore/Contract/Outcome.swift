@@ -54,7 +54,7 @@ extension Outcome {
         public struct Reason: Sendable, Hashable, CustomStringConvertible {
             private enum Code: String {
                 case malformed, unknownAction, sourceNotAllowed, invalidBody, expired, unavailable
-                case idConflict, reentrant, overloaded, deliveryLimit
+                case idConflict, reentrant, overloaded, deliveryLimit, crashedPlugin
             }
             private let code: Code
 
@@ -81,6 +81,8 @@ extension Outcome {
             /// The message has been delivered the maximum number of times, and each time the process died while
             /// handling it.
             public static let deliveryLimit = Reason(code: .deliveryLimit)
+            /// The message is in its source's journal, and the process died three times while handling it.
+            public static let crashedPlugin = Reason(code: .crashedPlugin)
 
             private init(code: Code) { self.code = code }
 
@@ -190,7 +192,7 @@ extension Outcome {
     /// The reason why Signalbox released an arrival. The message is not acknowledged, and the source redelivers the
     /// message if it can.
     public struct Abandonment: Error, Sendable, Hashable, CustomStringConvertible {
-        private enum Code: String { case drain, stop, ackDeadline, givenBack }
+        private enum Code: String { case drain, stop, ackDeadline, givenBack, kept }
         private let code: Code
         /// A description of the cause. Empty if the code alone is sufficient.
         public let detail: String
@@ -206,6 +208,9 @@ extension Outcome {
         public static let stop = Abandonment(code: .stop)
         /// The source's ack deadline passed before a call, or a further attempt, could start.
         public static let ackDeadline = Abandonment(code: .ackDeadline)
+        /// The program stops before the action has an outcome. The journal of its source keeps the message, which was
+        /// acknowledged, and the next run handles it.
+        public static let kept = Abandonment(code: .kept)
         /// The plugin currently cannot handle the action and requested a redelivery with ``RetryExhaustion/abandon``.
         ///
         /// - Parameter detail: A description of the failure.

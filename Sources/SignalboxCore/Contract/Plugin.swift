@@ -90,10 +90,15 @@ public struct ActionContext: Sendable {
     package mutating func move(to position: Int, of arrivals: [Arrival]) {
         if arrivals[position].storage === arrival.storage {
             arrival.index = arrivals[position].index
+            arrival.isRedelivered = arrivals[position].isRedelivered
         } else {
             arrival = arrivals[position]
         }
     }
+
+    /// Whether the message is dispatched again, from the journal of its source or from its dead letters
+    /// (``Arrival/isRedelivered``). The plugin may have been called for it before.
+    public var isRedelivered: Bool { arrival.isRedelivered }
 
     /// The action that the plugin handles.
     public var action: Action { arrival.uncheckedAction }

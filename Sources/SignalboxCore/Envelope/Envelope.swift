@@ -93,7 +93,7 @@ public struct Envelope: Sendable {
 ///
 /// If the message could not be parsed, this is the kind of the envelope that was tried.
 public struct EnvelopeKind: Sendable, Hashable, CustomStringConvertible {
-    private enum Code: UInt8 { case none, standard, handler, route, address, apns, cloudEvents }
+    private enum Code: UInt8, CaseIterable { case none, standard, handler, route, address, apns, cloudEvents }
     private let code: Code
 
     /// ``Envelope/standard``: the message has a member `action`. Messages with added route captures and messages to a
@@ -111,6 +111,13 @@ public struct EnvelopeKind: Sendable, Hashable, CustomStringConvertible {
     public static let cloudEvents = EnvelopeKind(code: .cloudEvents)
     /// The adapter itself could not read the message, so no envelope was tried.
     public static let none = EnvelopeKind(code: .none)
+
+    /// Creates the kind with this name, or ``none`` if no kind has the name.
+    package init(named name: String) {
+        code = Code.allCases.first { "\($0)" == name } ?? .none
+    }
+
+    private init(code: Code) { self.code = code }
 
     /// The envelope's name in logs, JSON and explanations, such as `cloudEvents`.
     public var description: String { "\(code)" }

@@ -33,6 +33,7 @@ import Testing
         await trial.removeASource()
         await trial.giveBack()
         await trial.flood()
+        trial.reportStore()
         #expect(trial.stuck.submit(arrivals(from: "stuck", [message("stuck")]), to: trial.sink) == 1)
         await trial.never.untilArrived(1)
         trial.supervisor.shutDown()
@@ -98,6 +99,19 @@ import Testing
                     [never] _, _ in
                     await never.pass()
                 }
+            )
+        }
+
+        /// Only a damaged disk causes these events, so the test reports them itself.
+        func reportStore() {
+            let events: [StoreEvent] = [
+                .writeFailed("no space"), .writable(failures: 1), .lettersDeleted(1), .lettersNearlyFull(percent: 80),
+            ]
+            for event in events { StoreEvents.log(event, to: supervisor.core.logger) }
+            supervisor.core.logger.write(
+                .storeUnreadable,
+                "no such file",
+                [.source: "push", .advice: StoreEvents.advice]
             )
         }
 

@@ -43,7 +43,8 @@ struct DeduplicationTable: Sendable {
     /// again.
     struct Record: Sendable {
         let serial: UInt64
-        let tick: UInt64
+        /// The tick at which the id is forgotten.
+        let expiry: UInt64
         let place: UInt32
     }
 
@@ -87,13 +88,28 @@ struct DeduplicationTable: Sendable {
         serial += 1
         entries[place].serial = serial
         entries[place].state = reply.map { .answered($0) } ?? .handled
-        let record = Record(serial: serial, tick: now, place: place)
+        let record = Record(serial: serial, expiry: now + ticks, place: place)
         handled.append(record)
         if replyCount > 0 { replies.append(record) }
         replyBytes += replyCount
         while replyBytes > bytes, let oldest = replies.popFirst() { forget(oldest) }
         dropStaleRecords()
         return waiting
+    }
+
+    /// Remembers an id that was handled in an earlier run. Call this in the order of expiry, before anything else is remembered.
+    mutating func restore(_ key: DeduplicationKey, content: UInt64, reply: Bytes?, expiry: UInt64) {
+        let replyCount = reply?.count ?? 0
+        guard slots.count < count, place(of: key) == nil, replyBytes + replyCount <= bytes else { return }
+        serial += 1
+        var entry = DeduplicationEntry(key: key, content: content, state: reply.map { .answered($0) } ?? .handled)
+        entry.serial = serial
+        let place = entries.insert(entry)
+        slots.insert(place, hash: key.fast)
+        let record = Record(serial: serial, expiry: expiry, place: place)
+        handled.append(record)
+        if replyCount > 0 { replies.append(record) }
+        replyBytes += replyCount
     }
 
     /// Forgets the id of an arrival that was not handled, if that arrival is the one running for its id.
@@ -110,9 +126,7 @@ struct DeduplicationTable: Sendable {
 
     /// Forgets all expired ids.
     mutating func forgetExpired(at now: UInt64) {
-        // Adding avoids an underflow: `now` may be a tick behind another thread's tick, so a subtraction could go below
-        // zero.
-        while let oldest = handled.first, oldest.tick + ticks <= now {
+        while let oldest = handled.first, oldest.expiry <= now {
             _ = handled.popFirst()
             forget(upTo: oldest)
         }

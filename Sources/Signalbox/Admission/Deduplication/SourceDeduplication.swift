@@ -4,9 +4,13 @@ import Synchronization
 /// Deduplicates the messages of one source. Safe to use from any thread.
 final class SourceDeduplication: Sendable {
     private let table: Mutex<DeduplicationTable>
-    private let hash = SeededHash()
+    private let hash: SeededHash
+    private let limits: DeduplicationLimits
 
     init(_ limits: DeduplicationLimits, _ configuration: SupervisorConfiguration) {
+        // The content of messages of earlier runs can only be compared by hashes with the same secret.
+        hash = configuration.store.map { SeededHash($0.secret) } ?? SeededHash()
+        self.limits = limits
         let ticks = TickCount.ticks(in: limits.time, of: configuration.tick)
         table = Mutex(DeduplicationTable(count: limits.count, ticks: ticks, bytes: limits.bytes))
     }
@@ -78,6 +82,36 @@ final class SourceDeduplication: Sendable {
         // memory.
         let kept = reply?.copied()
         return table.withLock { $0.settle(arrival, key, reply: kept, at: now) }
+    }
+
+    /// Returns the id under which a store remembers a handled arrival, or `nil` if the sender supplied no id.
+    func handledID(of arrival: Arrival, _ reply: Bytes?, _ now: WallTime) -> HandledID? {
+        guard arrival.isReadable, arrival.hasSenderID, (reply?.count ?? 0) <= limits.bytes else { return nil }
+        return HandledID(
+            id: arrival.uncheckedAction.id,
+            eventSource: arrival.eventSource,
+            content: arrival.contentHash(hash),
+            reply: reply,
+            handledAt: now,
+            expiresAt: now.advanced(by: limits.time)
+        )
+    }
+
+    /// Remembers the ids that were handled in earlier runs. If the store cannot be read, none are remembered, and that is logged.
+    func restore(from store: any MessageStore, of source: SourceName, _ core: SupervisorCore) async {
+        do {
+            let ids = try await store.handledIDs(of: source, count: limits.count)
+            let (tick, now, start) = (core.configuration.tick, store.now, core.now)
+            table.withLock { table in
+                for id in ids {
+                    let key = id.id.bytes.withUnsafeBytes { DeduplicationKey($0, of: id.eventSource, hash) }
+                    let expiry = start + TickCount.ticks(in: max(.zero, now.duration(to: id.expiresAt)), of: tick)
+                    table.restore(key, content: id.content, reply: id.reply, expiry: expiry)
+                }
+            }
+        } catch {
+            core.logger.write(.storeUnreadable, "\(error)", [.source: source.text, .advice: StoreEvents.advice])
+        }
     }
 
     /// Forgets expired ids, which would otherwise stay in memory when no more messages arrive.

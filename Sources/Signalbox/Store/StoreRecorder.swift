@@ -1,0 +1,94 @@
+import SignalboxCore
+
+/// Records the outcomes of one source's arrivals in the supervisor's store. Safe to use from any thread.
+struct StoreRecorder: Sendable {
+    let store: any MessageStore
+    let source: SourceName
+    /// Returns the id under which a handled arrival is remembered, or `nil` if the source is not deduplicated.
+    let deduplication: SourceDeduplication?
+
+    /// Records an outcome.
+    ///
+    /// - Parameters:
+    ///   - letter: The dead letter, or `nil` if the arrival was handled.
+    ///   - settled: Notifies all who wait for the outcome. If nothing else keeps the message, this runs once the dead letter is on
+    ///     disk, on the store's thread; otherwise at once.
+    func record(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        letter: DeadLetter?,
+        sink: any SettlementSink,
+        settled: @escaping @Sendable () -> Void
+    ) {
+        let stored = sink as? any StoredArrivals
+        let place = stored?.place(of: arrival.record.token)
+        var record = StoredSettlement(source: source, row: place?.row, replayed: place?.letter)
+        record.deadLetter = letter.map { StoredDeadLetter($0, arrival, at: store.now) }
+        if case .handled(let reply) = outcome {
+            record.handledID = deduplication?.handledID(of: arrival, reply, store.now)
+        }
+        guard record.deadLetter != nil, place == nil else {
+            if !record.isEmpty { store.record(record, committed: nil) }
+            return settled()
+        }
+        store.record(record, committed: settled)
+    }
+}
+
+/// A sink of arrivals that a store already keeps.
+protocol StoredArrivals: SettlementSink {
+    /// Returns where the store keeps an arrival.
+    func place(of token: UInt64) -> StorePlace
+}
+
+/// Where a store keeps an arrival: in the journal, or among the dead letters.
+struct StorePlace: Sendable {
+    var row: Int64?
+    var letter: Int64?
+}
+
+extension StoredSettlement {
+    fileprivate var isEmpty: Bool { row == nil && replayed == nil && deadLetter == nil && handledID == nil }
+}
+
+extension StoredDeadLetter {
+    init(_ letter: DeadLetter, _ arrival: Arrival, at now: WallTime) {
+        let facts = StoredMessage.facts(of: letter.facts)
+        var message = StoredMessage(arrival, facts: facts, at: now)
+        // The copies do not keep the batch in memory while the store waits for the disk.
+        message.original = letter.original
+        message.action = letter.action
+        message.id = letter.id
+        let explanation = (try? BodyWriter.write(letter.explanation.steps)) ?? Bytes("[]")
+        self.init(
+            message: message,
+            outcome: letter.outcome.name,
+            reason: letter.outcome.code,
+            detail: letter.outcome.detail,
+            path: letter.outcome.bodyPath,
+            explanation: explanation,
+            attempts: letter.attempts,
+            plugin: letter.plugin?.action
+        )
+    }
+}
+
+extension Outcome {
+    /// The description of what happened, without the reason.
+    fileprivate var detail: String {
+        switch self {
+        case .handled: ""
+        case .rejected(let rejection): rejection.detail
+        case .failed(let failure): failure.detail
+        case .abandoned(let abandonment): abandonment.detail
+        }
+    }
+
+    /// The path to the value in the body that caused the rejection, or `nil`.
+    fileprivate var bodyPath: String? {
+        guard case .rejected(let rejection) = self, let path = rejection.bodyError?.path, !path.isEmpty else {
+            return nil
+        }
+        return path
+    }
+}

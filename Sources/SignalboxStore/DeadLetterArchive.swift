@@ -1,0 +1,197 @@
+internal import Foundation
+internal import GRDB
+public import SignalboxCore
+
+/// A dead letter in a store.
+public struct DeadLetterEntry: Sendable {
+    /// The letter's number, which never changes and is never used again.
+    public var number: Int64
+    /// The letter.
+    public var letter: StoredDeadLetter
+    /// How often the message became a dead letter: once, and once more for each replay that failed.
+    public var failures: Int
+    /// When the message became a dead letter.
+    public var firstAt: WallTime
+    /// When the message last became a dead letter.
+    public var lastAt: WallTime
+    /// Whether the letter is to be replayed.
+    public var isToBeReplayed: Bool
+
+    /// Creates an entry from stored values.
+    public init(
+        number: Int64,
+        letter: StoredDeadLetter,
+        failures: Int,
+        firstAt: WallTime,
+        lastAt: WallTime,
+        isToBeReplayed: Bool = false
+    ) {
+        self.number = number
+        self.letter = letter
+        self.failures = failures
+        self.firstAt = firstAt
+        self.lastAt = lastAt
+        self.isToBeReplayed = isToBeReplayed
+    }
+}
+
+/// Selects dead letters. A letter is selected if it meets all conditions that are set.
+public struct DeadLetterFilter: Sendable, Hashable {
+    /// The letters' numbers, or empty for any.
+    public var numbers: [Int64] = []
+    /// The reason, such as `invalidBody`.
+    public var reason: String?
+    /// The source.
+    public var source: SourceName?
+    /// The action.
+    public var action: ActionName?
+    /// The earliest last failure.
+    public var since: WallTime?
+    /// The maximum number of letters, or `nil` for all. The letters that failed last are selected.
+    public var limit: Int?
+
+    /// Creates a filter that selects every letter.
+    public init() {}
+
+    fileprivate var conditions: (sql: String, arguments: StatementArguments) {
+        var parts: [String] = []
+        var values: [(any DatabaseValueConvertible)?] = []
+        if !numbers.isEmpty { parts.append("letter IN (\(numbers.map(String.init).joined(separator: ",")))") }
+        if let reason {
+            parts.append("reason = ?")
+            values.append(reason)
+        }
+        if let source {
+            parts.append("source = (SELECT id FROM sources WHERE name = ?)")
+            values.append(source.text)
+        }
+        if let action {
+            parts.append("action = ?")
+            values.append(action.text)
+        }
+        if let since {
+            parts.append("last_at >= ?")
+            values.append(since.nanosecondsSince1970)
+        }
+        let all = parts.isEmpty ? "" : "WHERE " + parts.joined(separator: " AND ")
+        guard let limit else { return (all, StatementArguments(values)) }
+        let last = "WHERE letter IN (SELECT letter FROM dead_letters \(all) ORDER BY last_at DESC, letter DESC LIMIT ?)"
+        return (last, StatementArguments(values + [limit]))
+    }
+}
+
+extension StoreAdministration {
+    /// Calls `body` with the selected letters, in the order of their last failure.
+    ///
+    /// - Throws: ``StoreError`` if the file cannot be read, or the error that `body` throws.
+    public func forEachLetter(_ filter: DeadLetterFilter, _ body: (DeadLetterEntry) throws -> Void) throws {
+        var failure: (any Error)?
+        try read { db in
+            let (sql, arguments) = filter.conditions
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT dead_letters.*, (SELECT name FROM sources WHERE id = source) AS source_name
+                    FROM dead_letters \(sql) ORDER BY last_at, letter
+                    """,
+                arguments: arguments
+            )
+            while let row = try rows.next() {
+                guard let entry = DeadLetterEntry(row) else { continue }
+                do { try body(entry) } catch {
+                    failure = error
+                    return
+                }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Returns the number of selected letters.
+    ///
+    /// - Throws: ``StoreError`` if the file cannot be read.
+    public func count(_ filter: DeadLetterFilter) throws(StoreError) -> Int {
+        let (sql, arguments) = filter.conditions
+        return try read {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM dead_letters \(sql)", arguments: arguments) ?? 0
+        }
+    }
+
+    /// Requests that the selected letters be replayed, by the process that runs with the store or by the next one.
+    ///
+    /// - Parameters:
+    ///   - action: The action as which they are dispatched, or `nil` for their own.
+    ///   - perSecond: The maximum number of letters that are replayed in a second, or `nil` for no limit.
+    /// - Returns: The numbers of the letters, in the order in which they are replayed.
+    /// - Throws: ``StoreError`` if the file cannot be written.
+    @discardableResult
+    public func requestReplay(_ filter: DeadLetterFilter, as action: ActionName? = nil, perSecond: Int? = nil)
+        throws(StoreError) -> [Int64]
+    {
+        let now = WallTime.current.nanosecondsSince1970
+        let interval = perSecond.map { 1_000_000_000 / Int64(max(1, $0)) } ?? 0
+        let (sql, arguments) = filter.conditions
+        return try write { db in
+            let letters = try Int64.fetchAll(
+                db,
+                sql: "SELECT letter FROM dead_letters \(sql) ORDER BY last_at, letter",
+                arguments: arguments
+            )
+            let update = try db.makeStatement(
+                sql: "UPDATE dead_letters SET replay_at = ?, replay_as = ? WHERE letter = ?"
+            )
+            for (position, letter) in letters.enumerated() {
+                try update.execute(arguments: [now + Int64(position) * interval, action?.text, letter])
+            }
+            return letters
+        }
+    }
+
+    /// Deletes the selected letters.
+    ///
+    /// - Returns: The number of deleted letters.
+    /// - Throws: ``StoreError`` if the file cannot be written.
+    @discardableResult
+    public func purge(_ filter: DeadLetterFilter) throws(StoreError) -> Int {
+        let (sql, arguments) = filter.conditions
+        return try write { db in
+            try db.execute(sql: "DELETE FROM dead_letters \(sql)", arguments: arguments)
+            return db.changesCount
+        }
+    }
+
+    /// Adds letters from another store. They receive new numbers and keep everything else.
+    ///
+    /// - Throws: ``StoreError`` if the file cannot be written. Then no letter has been added.
+    public func add(_ entries: [DeadLetterEntry]) throws(StoreError) {
+        try write { db in
+            var tables = try StoreTables(db, StoreOptions())
+            for entry in entries { try tables.insert(entry, db) }
+        }
+    }
+}
+
+extension DeadLetterEntry {
+    fileprivate init?(_ row: Row) {
+        guard let source = try? SourceName(row["source_name"] as String) else { return nil }
+        let plugin: String? = row["plugin"]
+        let replayAt: Int64? = row["replay_at"]
+        self.init(
+            number: row["letter"],
+            letter: StoredDeadLetter(
+                message: StoredMessage(row, source: source),
+                outcome: row["outcome"],
+                reason: row["reason"],
+                detail: row["detail"],
+                path: row["path"],
+                explanation: Bytes(row["explanation"] as String),
+                attempts: row["attempts"],
+                plugin: plugin.flatMap(ActionName.init(stored:))
+            ),
+            failures: row["failures"],
+            firstAt: WallTime(nanosecondsSince1970: row["first_at"]),
+            lastAt: WallTime(nanosecondsSince1970: row["last_at"]),
+            isToBeReplayed: replayAt != nil
+        )
+    }
+}

@@ -1,0 +1,243 @@
+internal import Foundation
+internal import GRDB
+public import SignalboxCore
+
+/// Keeps a supervisor's messages in one SQLite file, so that they outlive the process: the journal of sources that have one, dead
+/// letters, and the ids of handled messages.
+///
+/// ```swift
+/// var configuration = SupervisorConfiguration()
+/// configuration.store = try Store(path: "/var/lib/kiosk/messages.db")
+/// let supervisor = Supervisor(configuration: configuration, logger: logger)
+/// ```
+///
+/// Each commit is synced to the disk before anything is acknowledged (`synchronous=FULL` of SQLite's write-ahead log). Beside the
+/// file, SQLite keeps the files `-wal` and `-shm`, and the store keeps a `.lock`. Do not copy the file while the store is open; use
+/// ``backup(to:)``.
+public final class Store: MessageStore {
+    /// The path of the file.
+    public let path: String
+    /// The secret with which content is hashed, which is the same each time the store is opened.
+    public let secret: StoreSecret
+    /// Whether the program that used the store before ended without closing it.
+    public let wasInterrupted: Bool
+    let pool: DatabasePool
+    private let writer: StoreWriter
+    private let lock: StoreLock
+
+    /// Opens a store, and creates the file if it is missing.
+    ///
+    /// Call this once at the start of a program: it reads the disk, and a file of an earlier version is brought up to date.
+    ///
+    /// - Throws: ``StoreError`` if another process uses the store, if the file cannot be used, or if it is damaged or of a later
+    ///   version.
+    public convenience init(path: String, options: StoreOptions = StoreOptions()) throws(StoreError) {
+        options.check()
+        let lock = try StoreLock(of: path)
+        do {
+            let pool = try DatabasePool(path: path, configuration: StoreFile.configuration)
+            try self.init(path, pool, lock, options)
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
+    private init(_ path: String, _ pool: DatabasePool, _ lock: StoreLock, _ options: StoreOptions) throws {
+        let (secret, wasInterrupted, tables) = try pool.writeWithoutTransaction { db in
+            try StoreSchema.migrate(db, path: path)
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            let start = try StoreFile.start(db)
+            return (start.secret, start.wasInterrupted, try StoreTables(db, options))
+        }
+        self.path = path
+        self.pool = pool
+        self.lock = lock
+        self.secret = secret
+        self.wasInterrupted = wasInterrupted
+        writer = StoreWriter(pool, tables, path: path)
+    }
+
+    /// Commits what is pending, and closes the file. Call this after the supervisor's run. Later changes are ignored.
+    ///
+    /// - Throws: ``StoreError`` if the last commit fails.
+    public func close() throws(StoreError) {
+        do {
+            try writer.close()
+            try pool.close()
+            lock.release()
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
+    /// Copies the store to another file, which is complete in itself. Messages may be processed meanwhile.
+    ///
+    /// - Throws: ``StoreError`` if the file exists or cannot be written.
+    public func backup(to copy: String) throws(StoreError) {
+        try StoreFile.backup(pool, path, to: copy)
+    }
+}
+
+// MARK: - Changes
+
+extension Store {
+    /// Adds arrivals to the journal, as `MessageStore` describes.
+    public func append(_ arrivals: [Arrival], committed: @escaping @Sendable (_ firstRow: Int64) -> Void) {
+        writer.add(.append(arrivals, committed: committed))
+    }
+
+    /// Records an outcome, as `MessageStore` describes.
+    public func record(_ settlement: StoredSettlement, committed: (@Sendable () -> Void)?) {
+        writer.add(.settle(settlement, committed: committed))
+    }
+
+    /// Counts that a message is dispatched alone, and returns when that is on disk.
+    public func beginAlone(_ row: Int64) async {
+        await withUnsafeContinuation { continuation in
+            writer.add(.beginAlone(row) { continuation.resume() })
+        }
+    }
+
+    /// Returns when everything that was recorded before is on disk, or when a commit has failed.
+    public func flush() async {
+        await withUnsafeContinuation { continuation in
+            writer.add(.flush { continuation.resume() })
+        }
+    }
+
+    /// The current time of the system's wall clock.
+    public var now: WallTime { .current }
+
+    /// Sets what receives the store's events. The supervisor calls this.
+    public func observe(_ onEvent: @escaping @Sendable (StoreEvent) -> Void) { writer.observe(onEvent) }
+}
+
+// MARK: - Reading
+
+extension Store {
+    /// Reads unfinished messages, as `MessageStore` describes.
+    ///
+    /// - Throws: An error of the database library if the file cannot be read.
+    public func unfinished(of source: SourceName, after row: Int64, count: Int, bytes: Int) async throws
+        -> [JournaledMessage]
+    {
+        try await pool.read { db in
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT row, crashes, \(StoredMessage.columns) FROM journal
+                    WHERE source = (SELECT id FROM sources WHERE name = ?) AND row > ? ORDER BY row LIMIT ?
+                    """,
+                arguments: [source.text, row, count]
+            )
+            var messages: [JournaledMessage] = []
+            var size = 0
+            while size < bytes, let row = try rows.next() {
+                let message = StoredMessage(row, source: source)
+                size += message.original.count
+                messages.append(JournaledMessage(row: row["row"], crashes: row["crashes"], message: message))
+            }
+            return messages
+        }
+    }
+
+    /// Returns when the oldest unfinished message of a source was received, or `nil` if there is none.
+    ///
+    /// - Throws: An error of the database library if the file cannot be read.
+    public func oldest(of source: SourceName) async throws -> WallTime? {
+        try await pool.read { db in
+            let time = try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT received_at FROM journal WHERE source = (SELECT id FROM sources WHERE name = ?)
+                    ORDER BY row LIMIT 1
+                    """,
+                arguments: [source.text]
+            )
+            return time.map(WallTime.init(nanosecondsSince1970:))
+        }
+    }
+
+    /// The last row of the journal that is on disk, or 0.
+    public var lastRow: Int64 { writer.lastRow }
+
+    /// Returns how much of a source is in the journal, up to a row.
+    ///
+    /// - Throws: An error of the database library if the file cannot be read.
+    public func journalUse(of source: SourceName, upTo row: Int64) async throws -> JournalUse {
+        try await pool.read { db in
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT COUNT(*) AS rows, TOTAL(LENGTH(original)) AS bytes, MAX(row) AS last FROM journal
+                    WHERE source = (SELECT id FROM sources WHERE name = ?) AND row <= ?
+                    """,
+                arguments: [source.text, row]
+            )
+            guard let row, let last: Int64 = row["last"] else { return JournalUse() }
+            let bytes: Double = row["bytes"]
+            return JournalUse(rows: row["rows"], bytes: Int(bytes), lastRow: last)
+        }
+    }
+
+    /// Returns the ids of a source that have not expired, in the order in which they expire.
+    ///
+    /// - Throws: An error of the database library if the file cannot be read.
+    public func handledIDs(of source: SourceName, count: Int) async throws -> [HandledID] {
+        let now = WallTime.current.nanosecondsSince1970
+        return try await pool.read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT * FROM handled_ids WHERE source = (SELECT id FROM sources WHERE name = ?) AND expires_at > ?
+                    ORDER BY expires_at DESC LIMIT ?
+                    """,
+                arguments: [source.text, now, count]
+            )
+            return rows.reversed().compactMap(HandledID.init)
+        }
+    }
+
+    /// Returns the dead letters that are to be replayed now, in the order of their requests.
+    ///
+    /// - Throws: An error of the database library if the file cannot be read.
+    public func requestedReplays(count: Int) async throws -> [RequestedReplay] {
+        let now = WallTime.current.nanosecondsSince1970
+        return try await pool.read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT letter, replay_as, sources.name AS source_name, dead_letters.* FROM dead_letters
+                    JOIN sources ON sources.id = dead_letters.source
+                    WHERE replay_at <= ? ORDER BY replay_at, letter LIMIT ?
+                    """,
+                arguments: [now, count]
+            )
+            return rows.compactMap { row in
+                guard let source = try? SourceName(row["source_name"] as String) else { return nil }
+                let action: String? = row["replay_as"]
+                return RequestedReplay(
+                    letter: row["letter"],
+                    message: StoredMessage(row, source: source),
+                    action: action.flatMap(ActionName.init(stored:))
+                )
+            }
+        }
+    }
+}
+
+extension HandledID {
+    fileprivate init?(_ row: Row) {
+        guard let id = ActionID(row["message_id"] as String) else { return nil }
+        let source: String = row["event_source"]
+        let reply: Data? = row["reply"]
+        self.init(
+            id: id,
+            eventSource: source.isEmpty ? nil : source,
+            content: UInt64(bitPattern: row["content"] as Int64),
+            reply: reply.map { Bytes(Array($0)) },
+            handledAt: WallTime(nanosecondsSince1970: row["handled_at"]),
+            expiresAt: WallTime(nanosecondsSince1970: row["expires_at"])
+        )
+    }
+}

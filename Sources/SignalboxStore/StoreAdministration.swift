@@ -1,0 +1,115 @@
+internal import Foundation
+internal import GRDB
+public import SignalboxCore
+
+/// Looks into a store's file and changes its dead letters, even while another process runs with the store.
+///
+/// All methods block until the disk has answered, and a change waits up to 10 s for the running process.
+public final class StoreAdministration: Sendable {
+    /// The path of the file.
+    public let path: String
+    private let queue: DatabaseQueue
+
+    /// Opens the file of a store.
+    ///
+    /// - Throws: ``StoreError`` if there is no such file, or if it is not a store, is damaged or of a later version.
+    public init(path: String) throws(StoreError) {
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw StoreError(.unavailable, "\(path): there is no such file; a run with 'store: \(path)' creates it")
+        }
+        self.path = path
+        do {
+            queue = try DatabaseQueue(path: path, configuration: StoreFile.configuration)
+            try queue.inDatabase { db in try StoreSchema.migrate(db, path: path) }
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
+    /// The process that runs with the store, or `nil` if none does. The value is 0 if the process is unknown.
+    public var holder: Int32? { StoreLock.holder(of: path) }
+
+    func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do { return try queue.read(body) } catch { throw StoreError(error, path: path) }
+    }
+
+    func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do { return try queue.write(body) } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Copies the store to a new file, which is complete in itself.
+    ///
+    /// - Throws: ``StoreError`` if the file exists or cannot be written.
+    public func backup(to copy: String) throws(StoreError) {
+        try StoreFile.backup(queue, path, to: copy)
+    }
+}
+
+// MARK: - The whole file
+
+/// What a store contains.
+public struct StoreInfo: Sendable, Hashable {
+    /// The version of the file's tables.
+    public var version = 0
+    /// The size of the file and its write-ahead log, in bytes.
+    public var fileBytes = 0
+    /// The unfinished messages of each source with a journal.
+    public var journal: [SourceName: JournalUse] = [:]
+    /// The number of dead letters.
+    public var deadLetters = 0
+    /// The size of the dead letters' original messages, in bytes.
+    public var deadLetterBytes = 0
+    /// The number of dead letters that are to be replayed.
+    public var replays = 0
+    /// The number of remembered ids.
+    public var handledIDs = 0
+}
+
+extension StoreAdministration {
+    /// Returns what the store contains.
+    ///
+    /// - Throws: ``StoreError`` if the file cannot be read.
+    public func info() throws(StoreError) -> StoreInfo {
+        let path = path
+        return try read { db in
+            var info = StoreInfo()
+            info.version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+            info.fileBytes = StoreAdministration.size(of: path) + StoreAdministration.size(of: path + "-wal")
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT name, COUNT(*) AS rows, TOTAL(LENGTH(original)) AS bytes, MAX(row) AS last
+                    FROM journal JOIN sources ON sources.id = journal.source GROUP BY sources.id
+                    """
+            )
+            for row in rows {
+                guard let name = try? SourceName(row["name"] as String) else { continue }
+                let bytes: Double = row["bytes"]
+                info.journal[name] = JournalUse(rows: row["rows"], bytes: Int(bytes), lastRow: row["last"])
+            }
+            let totals = try Row.fetchOne(db, sql: "SELECT count, bytes FROM dead_letter_totals")
+            info.deadLetters = totals?["count"] ?? 0
+            info.deadLetterBytes = totals?["bytes"] ?? 0
+            let replays = "SELECT COUNT(*) FROM dead_letters WHERE replay_at IS NOT NULL"
+            info.replays = try Int.fetchOne(db, sql: replays) ?? 0
+            info.handledIDs = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM handled_ids") ?? 0
+            return info
+        }
+    }
+
+    /// Checks every page of the file.
+    ///
+    /// - Returns: The faults that were found, at most 100, or an empty array.
+    /// - Throws: ``StoreError`` if the file is damaged so much that it cannot be checked.
+    public func check() throws(StoreError) -> [String] {
+        try read { db in
+            let found = try String.fetchAll(db, sql: "PRAGMA integrity_check(100)")
+            return found == ["ok"] ? [] : found
+        }
+    }
+
+    private static func size(of path: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+    }
+}

@@ -1,0 +1,52 @@
+internal import GRDB
+
+/// The reason why a store could not be opened, read or written. Later versions may add more codes.
+public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of error.
+    public struct Code: RawRepresentable, Sendable, Hashable {
+        /// The code's name in logs.
+        public let rawValue: String
+
+        /// Creates a code from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Another process uses the store.
+        public static let inUse = Code(rawValue: "inUse")
+        /// The file cannot be created, opened, read or written.
+        public static let unavailable = Code(rawValue: "unavailable")
+        /// The file is not a store, or it is damaged.
+        public static let damaged = Code(rawValue: "damaged")
+        /// A later version of Signalbox has written the file.
+        public static let newer = Code(rawValue: "newer")
+        /// There is no space on the device.
+        public static let full = Code(rawValue: "full")
+    }
+
+    /// The kind of error.
+    public let code: Code
+    /// What happened, to which file, and what to do, on one line.
+    public let description: String
+
+    init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+
+    /// Creates the error for an error of the database library.
+    init(_ error: any Error, path: String) {
+        guard let error = error as? DatabaseError else {
+            self = error as? StoreError ?? StoreError(.unavailable, "\(path): \(error)")
+            return
+        }
+        let text = error.message ?? "\(error.resultCode)"
+        switch error.resultCode {
+        case .SQLITE_FULL: self.init(.full, "\(path): there is no space on the device; free some")
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+            self.init(
+                .damaged,
+                "\(path): \(text); run 'signalbox store check', and restore a backup or move the file away"
+            )
+        default: self.init(.unavailable, "\(path): \(text)")
+        }
+    }
+}

@@ -1,0 +1,52 @@
+internal import Foundation
+internal import GRDB
+import SignalboxCore
+
+/// Opens a store's file, and looks after it as a whole.
+enum StoreFile {
+    /// How long a change waits for another process, such as a command that deletes letters.
+    private static let busyTimeout = 10.0
+
+    static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(busyTimeout)
+        configuration.label = "signalbox.store"
+        configuration.maximumReaderCount = 4
+        return configuration
+    }
+
+    /// Notes that a program uses the store.
+    ///
+    /// - Returns: The secret, and whether the program before did not close the store.
+    static func start(_ db: Database) throws -> (secret: StoreSecret, wasInterrupted: Bool) {
+        var secret = try secret(db)
+        if secret == nil {
+            let words = (0..<3).map { _ in UInt64.random(in: .min ... .max) }
+            let text = words.map(String.init).joined(separator: " ")
+            try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('secret', ?)", arguments: [text])
+            secret = StoreSecret(words: words)
+        }
+        let wasRunning = try Int.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'running'") ?? 0
+        try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('running', 1)")
+        return (secret ?? StoreSecret(words: [0, 0, 0]), wasRunning != 0)
+    }
+
+    private static func secret(_ db: Database) throws -> StoreSecret? {
+        let text = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'secret'") ?? ""
+        let words = text.split(separator: " ").compactMap { UInt64($0) }
+        return words.count == 3 ? StoreSecret(words: words) : nil
+    }
+
+    /// Copies a store to a new file.
+    static func backup(_ source: any DatabaseReader, _ path: String, to copy: String) throws(StoreError) {
+        guard !FileManager.default.fileExists(atPath: copy) else {
+            throw StoreError(.unavailable, "\(copy): the file exists; name another one")
+        }
+        do {
+            // One statement copies a consistent state, without the free pages.
+            try source.unsafeRead { db in try db.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
+        } catch {
+            throw StoreError(error, path: copy)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+internal import Foundation
+internal import GRDB
+import SignalboxCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Converts messages to and from rows.
+extension StoredMessage {
+    /// The columns of a message, in the order of ``values(source:)``.
+    static let columns =
+        "source, received_at, expires_at, facts_kind, facts, action, message_id, has_sender_id, envelope, payload, original"
+
+    /// Returns the values for ``columns``.
+    func values(source: Int64) -> [DatabaseValue] {
+        [
+            source.databaseValue, receivedAt.nanosecondsSince1970.databaseValue,
+            expiresAt.map(\.nanosecondsSince1970).databaseValue, factsKind.databaseValue,
+            String(decoding: facts, as: UTF8.self).databaseValue, (action?.text).databaseValue,
+            (id?.text).databaseValue,
+            hasSenderID.databaseValue, envelope.description.databaseValue, payload.rawValue.databaseValue,
+            original.data.databaseValue,
+        ]
+    }
+
+    /// Creates a message from a row.
+    ///
+    /// - Parameter source: The name of the source.
+    init(_ row: Row, source: SourceName) {
+        let action: String? = row["action"]
+        let id: String? = row["message_id"]
+        let expiresAt: Int64? = row["expires_at"]
+        let original: Data = row["original"]
+        self.init(
+            source: source,
+            factsKind: row["facts_kind"],
+            facts: Bytes(row["facts"] as String),
+            action: action.flatMap(ActionName.init(stored:)),
+            id: id.flatMap { ActionID($0) },
+            hasSenderID: row["has_sender_id"],
+            envelope: EnvelopeKind(named: row["envelope"]),
+            payload: PayloadKind(rawValue: row["payload"]) ?? .json,
+            receivedAt: WallTime(nanosecondsSince1970: row["received_at"]),
+            expiresAt: expiresAt.map(WallTime.init(nanosecondsSince1970:)),
+            original: Bytes(Array(original))
+        )
+    }
+}
+
+extension WallTime {
+    /// The time in the form of the store's columns. Times beyond the years 1677 to 2262 are cut off there.
+    var nanosecondsSince1970: Int64 {
+        let (scaled, isOver) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !isOver else { return seconds < 0 ? .min : .max }
+        let (sum, isLate) = scaled.addingReportingOverflow(Int64(nanoseconds))
+        return isLate ? .max : sum
+    }
+
+    init(nanosecondsSince1970 count: Int64) {
+        let (seconds, rest) = count.quotientAndRemainder(dividingBy: 1_000_000_000)
+        self.init(
+            seconds: rest < 0 ? seconds - 1 : seconds,
+            nanoseconds: UInt32(rest < 0 ? rest + 1_000_000_000 : rest)
+        )
+    }
+
+    /// The current time of the system's wall clock.
+    static var current: WallTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return WallTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
+    }
+}
+
+extension Bytes {
+    /// The bytes as a value for the database library.
+    var data: Data { withUnsafeBytes { Data($0) } }
+}

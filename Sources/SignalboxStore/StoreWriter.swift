@@ -1,0 +1,152 @@
+internal import Dispatch
+internal import GRDB
+import SignalboxCore
+import Synchronization
+
+/// Collects changes from all threads and commits them together: one transaction and one fsync for all that were made during the
+/// last commit.
+///
+/// The changes are made on the database's writer queue, in the order in which they were added. If a commit fails, its changes stay
+/// first in line and are tried again after ``retryDelay``.
+final class StoreWriter: Sendable {
+    /// A change, and what waits for it.
+    enum Change: Sendable {
+        case append([Arrival], committed: @Sendable (Int64) -> Void)
+        case settle(StoredSettlement, committed: (@Sendable () -> Void)?)
+        case beginAlone(Int64, committed: @Sendable () -> Void)
+        /// Changes nothing.
+        case flush(done: @Sendable () -> Void)
+    }
+
+    private struct State {
+        var pending: [Change] = []
+        /// Whether a commit is running or scheduled.
+        var isScheduled = false
+        var failures = 0
+        var onEvent: (@Sendable (StoreEvent) -> Void)?
+        var isClosed = false
+    }
+
+    /// The delay after a failed commit.
+    static let retryDelay = DispatchTimeInterval.seconds(1)
+
+    private let state = Mutex(State())
+    private let pool: DatabasePool
+    private let path: String
+    /// Changed on the writer queue only.
+    private let tables: Mutex<StoreTables>
+
+    init(_ pool: DatabasePool, _ tables: StoreTables, path: String) {
+        self.pool = pool
+        self.tables = Mutex(tables)
+        self.path = path
+    }
+
+    /// The last row of the journal that is on disk.
+    var lastRow: Int64 { tables.withLock { $0.lastRow } }
+
+    func add(_ change: Change) {
+        let (isFirst, isClosed) = state.withLock { state -> (Bool, Bool) in
+            guard !state.isClosed else { return (false, true) }
+            state.pending.append(change)
+            defer { state.isScheduled = true }
+            return (!state.isScheduled, false)
+        }
+        if isFirst { schedule() }
+        if isClosed, case .flush(let done) = change { done() }
+    }
+
+    func observe(_ onEvent: @escaping @Sendable (StoreEvent) -> Void) { state.withLock { $0.onEvent = onEvent } }
+
+    /// Commits what is pending and makes no more changes.
+    ///
+    /// - Throws: The error of the last commit. The changes that it had are lost.
+    func close() throws {
+        state.withLock { $0.isClosed = true }
+        try pool.writeWithoutTransaction { db in
+            let changes = state.withLock { state in
+                defer { state.pending = [] }
+                return state.pending
+            }
+            if !changes.isEmpty { try commit(changes, db) }
+            try db.execute(sql: "UPDATE meta SET value = 0 WHERE key = 'running'")
+        }
+    }
+
+    private func schedule() {
+        pool.asyncWriteWithoutTransaction { [self] db in commitPending(db) }
+    }
+
+    private func commitPending(_ db: Database) {
+        let changes = state.withLock { state in
+            defer { state.pending = [] }
+            return state.pending
+        }
+        do {
+            try commit(changes, db)
+        } catch {
+            return retryLater(changes, error)
+        }
+        let (recovered, onEvent, continues) = state.withLock {
+            state -> (Int, (@Sendable (StoreEvent) -> Void)?, Bool) in
+            defer { state.failures = 0 }
+            state.isScheduled = !state.pending.isEmpty && !state.isClosed
+            return (state.failures, state.onEvent, state.isScheduled)
+        }
+        if recovered > 0 { onEvent?(.writable(failures: recovered)) }
+        if continues { schedule() }
+    }
+
+    /// Makes changes in one transaction, and tells those that wait for them.
+    private func commit(_ changes: [Change], _ db: Database) throws {
+        var done: [@Sendable () -> Void] = []
+        var events: [StoreEvent] = []
+        var next = tables.withLock { $0 }
+        try db.inTransaction(.immediate) {
+            for change in changes { try make(change, &next, db, &done) }
+            events = try next.finish(db)
+            return .commit
+        }
+        tables.withLock { $0 = next }
+        if !events.isEmpty, let onEvent = state.withLock({ $0.onEvent }) { events.forEach(onEvent) }
+        for call in done { call() }
+    }
+
+    private func make(
+        _ change: Change,
+        _ tables: inout StoreTables,
+        _ db: Database,
+        _ done: inout [@Sendable () -> Void]
+    ) throws {
+        switch change {
+        case .append(let arrivals, let committed):
+            let row = try tables.append(arrivals, db)
+            done.append { committed(row) }
+        case .settle(let settlement, let committed):
+            try tables.record(settlement, db)
+            if let committed { done.append(committed) }
+        case .beginAlone(let row, let committed):
+            try db.execute(sql: "UPDATE journal SET crashes = crashes + 1 WHERE row = ?", arguments: [row])
+            done.append(committed)
+        case .flush(let call): done.append(call)
+        }
+    }
+
+    private func retryLater(_ changes: [Change], _ error: any Error) {
+        var flushes: [@Sendable () -> Void] = []
+        let kept = changes.filter { change in
+            guard case .flush(let done) = change else { return true }
+            flushes.append(done)
+            return false
+        }
+        let (failures, onEvent) = state.withLock { state in
+            state.pending = kept + state.pending
+            state.failures += 1
+            return (state.failures, state.onEvent)
+        }
+        for done in flushes { done() }
+        // Once a minute, as each attempt would fill the log.
+        if failures % 60 == 1 { onEvent?(.writeFailed(StoreError(error, path: path).description)) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + StoreWriter.retryDelay) { [self] in schedule() }
+    }
+}
