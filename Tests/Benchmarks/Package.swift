@@ -21,6 +21,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -59,6 +60,19 @@ let package = Package(
                 "MarkdownTable",
                 .product(name: "Signalbox", package: "signalbox"),
                 .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "StoreBenchmark",
+            dependencies: [
+                "MarkdownTable",
+                .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "SignalboxStore", package: "signalbox"),
+                .product(name: "SignalboxTesting", package: "signalbox"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -59,6 +59,7 @@ PARTS = {
     "growth": dispatching(3, "GrowthBenchmark", "growth"),
     # On all cores, which this is about.
     "scale": Part(5, ["ScaleBenchmark"], ["scale"], [], lambda place: place.program("ScaleBenchmark")),
+    "store": Part(3, ["StoreBenchmark"], ["store", "store-start"], [], lambda place: place.program("StoreBenchmark")),
     "routes": Part(
         5, ["RouteBenchmark"], ["urls", "routes", "verdict"], ["ada-url"],
         lambda place: place.script("route_rows.py", place.python),
