@@ -13,16 +13,19 @@ struct PushTrial {
     let log: EventList<String>
 
     /// Runs an adapter while `body` runs, then stops it gracefully and waits for its end.
+    ///
+    /// - Parameter wrap: Returns the intake that passes the arrivals on.
     static func run(
         _ configuration: MQTTPushConfiguration,
         into intake: RecordingIntake = RecordingIntake(),
+        through wrap: @escaping @Sendable (RecordingIntake) -> any Intake = { $0 },
         subscribed: Bool = true,
         _ body: (PushTrial) async throws -> Void
     ) async throws {
         let trial = PushTrial(intake: intake, log: EventList())
         let logger = Logger(label: "push") { _ in RecordingLog(trial.log) }
         let adapter = try MQTTPushAdapter(configuration, logger: logger)
-        try await ServiceRun.during({ try await adapter.run(into: intake) }, onFailure: intake.settleAll) {
+        try await ServiceRun.during({ try await adapter.run(into: wrap(intake)) }, onFailure: intake.settleAll) {
             if subscribed { await trial.waitForLog("subscribed to") }
             try await body(trial)
         }

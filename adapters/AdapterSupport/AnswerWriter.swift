@@ -13,6 +13,18 @@ package enum AnswerWriter {
         return object.bytes
     }
 
+    /// Encodes the answer that tells a sender that its action is on disk: `{"id" | "uuid", "outcome": "accepted"}`. The
+    /// outcome follows in another answer.
+    package static func accepted(_ id: ActionID, _ key: IDKey) -> [UInt8] {
+        var object = JSONObject()
+        object.add(key == .uuid ? "uuid" : "id", id.text)
+        object.add("outcome", acceptance)
+        return object.bytes
+    }
+
+    /// What an answer has in place of the outcome of an action that is accepted, but has no outcome yet.
+    package static let acceptance = "accepted"
+
     /// Encodes the answer that reports an action's outcome to its sender:
     /// `{"id" | "uuid", "outcome", "reply" | "error"}`.
     ///

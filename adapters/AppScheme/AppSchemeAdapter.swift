@@ -109,7 +109,7 @@ where Links.Element == String, Links.Failure == Never {
             }
             if isStopped { break }
         }
-        await sink.waitUntilFewer(than: 1)
+        await sink.waitUntilFewer(than: 1, countsAccepted: true)
         log.ended(isCutShort: !isStopped && !Task.isCancelled)
     }
 
@@ -133,17 +133,29 @@ where Links.Element == String, Links.Failure == Never {
     }
 }
 
+extension AppSchemeAdapter: RestoringAdapter {
+    /// Reads stored links again, with the current routes and limits. Their outcomes are not passed to `onOutcome`.
+    public func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        var reader = LinkReader(source: source, routes: routes, limits: limits)
+        return reader.arrivals(of: messages, at: now)
+    }
+}
+
 /// Forwards the outcomes of a run's links to the application, on any thread. The run returns only after all outcomes
 /// have been forwarded.
 final class LinkSink: SettlementSink {
     private struct State {
         var unsettled: [UInt64: String] = [:]
+        /// The tokens of unsettled links that are accepted, and therefore not in flight any more.
+        var accepted: Set<UInt64> = []
         /// The number of settled links whose `onOutcome` call has not returned.
         var pendingReports = 0
-        var waiter: (limit: Int, continuation: UnsafeContinuation<Void, Never>)?
+        var waiter: (limit: Int, countsAccepted: Bool, continuation: UnsafeContinuation<Void, Never>)?
 
         mutating func takeWaiterIfDone() -> UnsafeContinuation<Void, Never>? {
-            guard let waiter, unsettled.count + pendingReports < waiter.limit else { return nil }
+            guard let waiter else { return nil }
+            let count = unsettled.count + pendingReports - (waiter.countsAccepted ? 0 : accepted.count)
+            guard count < waiter.limit else { return nil }
             self.waiter = nil
             return waiter.continuation
         }
@@ -168,9 +180,19 @@ final class LinkSink: SettlementSink {
 
     func mayAcknowledge(_ token: UInt64) {}
 
+    /// Makes room for another link, because the outcome of this one may come much later.
+    func accepted(_ token: UInt64) {
+        let waiter = state.withLock { state in
+            if state.unsettled[token] != nil { state.accepted.insert(token) }
+            return state.takeWaiterIfDone()
+        }
+        waiter?.resume()
+    }
+
     func settle(_ token: UInt64, _ outcome: Outcome) {
         let link = state.withLock { state in
             let link = state.unsettled.removeValue(forKey: token)
+            state.accepted.remove(token)
             if link != nil { state.pendingReports += 1 }
             return link
         }
@@ -187,10 +209,12 @@ final class LinkSink: SettlementSink {
 
     /// Waits until fewer than `limit` links are in flight. A link remains in flight until its `onOutcome` call has
     /// returned. Only one caller may wait at a time.
-    func waitUntilFewer(than limit: Int) async {
+    ///
+    /// - Parameter countsAccepted: Whether accepted links that have no outcome count, too.
+    func waitUntilFewer(than limit: Int, countsAccepted: Bool = false) async {
         await withUnsafeContinuation { continuation in
             let waiter = state.withLock { state in
-                state.waiter = (limit, continuation)
+                state.waiter = (limit, countsAccepted, continuation)
                 return state.takeWaiterIfDone()
             }
             waiter?.resume()

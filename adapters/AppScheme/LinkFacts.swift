@@ -5,7 +5,7 @@ import SignalboxRoutes
 ///
 /// Any page or application may have created the link, so a plugin receives it only if the plugin's access rule
 /// explicitly names links.
-public struct LinkFacts: UntrustedOrigin {
+public struct LinkFacts: UntrustedOrigin, Decodable {
     /// The kind of these facts: `link`.
     public static let kind = "link"
 

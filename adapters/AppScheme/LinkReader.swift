@@ -22,6 +22,31 @@ struct LinkReader: ~Copyable {
 
     /// Returns a batch that contains the arrival for one link.
     mutating func arrival(of link: String, token: UInt64) -> [Arrival] {
+        append(link, token: token, receivedAt: .now())
+        return batch.take()
+    }
+
+    /// Returns the arrivals for stored links, with tokens from 0.
+    mutating func arrivals(of messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        for (position, message) in messages.enumerated() {
+            let token = UInt64(position)
+            // The facts of a link are in the link. Only whether the message is a link must be known.
+            guard message.facts(as: LinkFacts.self) != nil else {
+                batch.append(unreadable: message, token: token)
+                continue
+            }
+            let link = String(decoding: message.original, as: UTF8.self)
+            append(link, token: token, receivedAt: message.receivedAt, deadline: message.deadline(at: now))
+        }
+        return batch.take()
+    }
+
+    private mutating func append(
+        _ link: String,
+        token: UInt64,
+        receivedAt: WallTime,
+        deadline: ContinuousClock.Instant? = nil
+    ) {
         let match = link.utf8.count > limits.bytes ? LinkReader.tooLarge(limits) : routes.match(link)
         let origin = origins.origin(of: match.facts)
         Array(link.utf8.prefix(LinkReader.keptBytes)).withUnsafeBytes { original in
@@ -31,7 +56,8 @@ struct LinkReader: ~Copyable {
                     original,
                     token: token,
                     origin: origin,
-                    receivedAt: .now(),
+                    receivedAt: receivedAt,
+                    deadline: deadline,
                     envelope: .address(action.name, id: action.id, captures: action.captures)
                 )
             case .failure(let rejection):
@@ -40,12 +66,11 @@ struct LinkReader: ~Copyable {
                     original: original,
                     token: token,
                     origin: origin,
-                    receivedAt: .now()
+                    receivedAt: receivedAt
                 )
             }
         }
         if match.unreadableItems > 0 { batch.setUnreadableItems(match.unreadableItems) }
-        return batch.take()
     }
 
     private static func tooLarge(_ limits: MessageLimits) -> LinkMatch {

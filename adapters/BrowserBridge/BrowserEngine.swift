@@ -112,6 +112,14 @@ public final class BrowserEngine: Adapter {
     }
 }
 
+extension BrowserEngine: RestoringAdapter {
+    /// Reads stored messages again, with the current limits. The messages have no `PageHandle`, and the facts that they had
+    /// when they arrived.
+    public func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        PageBatch.restoring(messages, of: source, limits: configuration.limits, at: now)
+    }
+}
+
 /// The error thrown when a ``BrowserEngine`` cannot serve pages. It never contains a secret.
 public typealias BrowserBridgeError = JSBridgeError
 

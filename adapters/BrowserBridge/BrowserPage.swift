@@ -59,8 +59,15 @@ final class BrowserPage: PagePort {
 
     // MARK: - The page's side
 
-    /// Sends the outcome of a call made by the page.
+    /// Tells the page that its call is accepted. A page that is disconnected need not know.
+    func accepted(_ number: UInt64) {
+        try? chat.send(utf8: ProgramFrame.accepted(number))
+    }
+
+    /// Sends the outcome of a call made by the page. The page knows already that a call that stays in the journal is
+    /// accepted.
     func settle(_ number: UInt64, _ outcome: Outcome) {
+        if case .abandoned(.kept) = outcome { return }
         do throws(SendRefused) {
             try chat.send(utf8: ProgramFrame.outcome(number, outcome))
         } catch {

@@ -101,6 +101,10 @@ enum ProgramFrame {
         return frame
     }
 
+    /// Encodes that a page's call is accepted. Earlier versions of browser.js, which a page that reconnects may have, ignore a
+    /// message whose first line has no number.
+    static func accepted(_ number: UInt64) -> [UInt8] { Array("accepted\n\(number)".utf8) }
+
     /// Encodes the answer to a page's call that was handled, but whose reply cannot be sent.
     static func unsent(_ number: UInt64, _ refusal: SendRefused) -> [UInt8] {
         let detail = "the reply cannot be sent to the page: \(refusal)"

@@ -206,6 +206,11 @@ final class PageSettlements: SettlementSink {
         server.mayAcknowledge(token)
     }
 
+    func accepted(_ token: UInt64) {
+        if let call = calls.withLock({ $0[token] }) { call.page.accepted(call.number) }
+        server.accepted(token)
+    }
+
     func settle(_ token: UInt64, _ outcome: Outcome) {
         let call = calls.withLock { $0.removeValue(forKey: token) }
         // Send the outcome first, because the server may close the connection after the last outcome.

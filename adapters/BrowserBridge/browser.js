@@ -3,6 +3,7 @@
 //   call NUMBER TIMEOUT [HANDLER as JSON]   large NUMBER   answer NUMBER KIND   title
 // The program's messages are:
 //   reply NUMBER   refuse NUMBER   message NUMBER ACTION, whose second line is the id or empty
+//   accepted, whose second line is the number, so that earlier versions of this script ignore it
 (function (settings, bridge) {
 'use strict';
 const { defineProperties, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf, hasOwn } = Object;
@@ -54,6 +55,8 @@ let first, final;
 let waiting = 0;
 // The numbers of calls that have no outcome yet.
 const pending = fixed(new Set());
+// The numbers of calls that the program has accepted, and whose outcome follows.
+const accepted = fixed(new Set());
 // Calls from the program that the page has not answered yet. Each belongs to one connection.
 const unanswered = fixed(new Map());
 let lastQuestion = 0;
@@ -163,6 +166,10 @@ function lost(code) {
     if (code === 1001) refuse(number, 'drain', 'the program abandoned the message: drain', undefined, 'abandoned');
     else refuse(number, 'closed', 'the connection to the program was lost');
   });
+  accepted.forEach((number) => {
+    accepted.delete(number);
+    refuse(number, 'closed', 'the connection to the program was lost; it keeps the message');
+  });
   reconnecting = setTimeout(connect, random() * min(settings.longestWait, settings.firstWait * 2 ** failures));
   failures += 1;
   expire();
@@ -171,6 +178,7 @@ function lost(code) {
 function end() {
   hasEnded = true;
   pending.clear();
+  accepted.clear();
   first = final = undefined;
   waiting = 0;
   page.close('the program closed the page');
@@ -285,13 +293,22 @@ function received(from, text) {
   const rest = end < 0 ? undefined : slice(text, end + 1);
   const kind = wordAt(line, 0), digits = wordAt(line, kind.length + 1), number = +digits;
   if (kind === 'message') return deliver(from, number, wordAt(line, kind.length + digits.length + 2), rest);
-  if (!pending.delete(number)) return;
+  if (kind === 'accepted') return accept(+rest);
+  if (!pending.delete(number) && !accepted.delete(number)) return;
   if (kind === 'reply') {
     page.reply(number, rest);
   } else {
     const why = parse(rest);
     refuse(number, why[0], why[1], why[2], why[3]);
   }
+  pump();
+}
+
+// Makes room for the next call, because the outcome may come much later.
+function accept(number) {
+  if (!pending.delete(number)) return;
+  accepted.add(number);
+  page.accepted(number);
   pump();
 }
 

@@ -10,7 +10,7 @@ public struct ScriptFacts: OriginFacts {
     public static let kind = "script"
 
     /// An engine's answer to a yes-or-no question about a frame.
-    public enum Knowledge: String, Sendable, Hashable, Encodable {
+    public enum Knowledge: String, Sendable, Hashable, Codable {
         /// The fact is true for the frame.
         case yes
         /// The fact is false for the frame.
@@ -34,6 +34,23 @@ public struct ScriptFacts: OriginFacts {
         self.engine = engine
         self.isMainFrame = isMainFrame
         self.origin = origin
+    }
+}
+
+extension ScriptFacts: Decodable {
+    private enum CodingKeys: String, CodingKey { case engine, isMainFrame, origin }
+
+    /// Decodes facts that were stored.
+    ///
+    /// - Throws: `DecodingError` if a fact is missing or has another type, or an error if the origin is no origin.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let origin = try container.decodeIfPresent(String.self, forKey: .origin)
+        self.init(
+            engine: try container.decode(String.self, forKey: .engine),
+            isMainFrame: try container.decode(Knowledge.self, forKey: .isMainFrame),
+            origin: try origin.map { try WebOrigin($0) }
+        )
     }
 }
 

@@ -44,8 +44,11 @@ type SignalboxCode =
 interface SignalboxError extends Error {
   readonly name: 'SignalboxError';
   readonly code: SignalboxCode;
-  /** The outcome of the message in the program. It is absent if the page itself detected the error. */
-  readonly outcome?: 'rejected' | 'failed' | 'abandoned';
+  /**
+   * The outcome of the message in the program. It is absent if the page itself detected the error. `'accepted'` means that
+   * the page detected the error after the program accepted the message: the program still handles it.
+   */
+  readonly outcome?: 'rejected' | 'failed' | 'abandoned' | 'accepted';
   /** The location of the error, such as `body.amount`. */
   readonly path?: string;
 }
@@ -55,6 +58,11 @@ interface SignalboxCallOptions {
   timeout?: number;
   /** The id of the call in the program, from 1 to 128 bytes. By default, the program generates one. */
   id?: string;
+  /**
+   * Called once the program has the call on disk, so that it is handled even if the program or the page ends. The promise
+   * settles later, with the outcome. Only a source with a journal calls this function.
+   */
+  onAccepted?: () => void;
 }
 
 interface SignalboxMessageInfo {
@@ -67,9 +75,10 @@ interface Signalbox {
   /**
    * Calls the plugin that is registered for `action`.
    *
-   * This function never throws. While the page exists, the promise always settles. It resolves to the reply of the
-   * plugin, or to `undefined` if the plugin gives no reply. Otherwise it is rejected with a {@link SignalboxError}.
-   * Messages arrive in the order of the calls, including those of `postMessage`.
+   * This function never throws. While the page exists, the promise settles, unless the program accepts the call and keeps
+   * it for its next run. It resolves to the reply of the plugin, or to `undefined` if the plugin gives no reply. Otherwise
+   * it is rejected with a {@link SignalboxError}. Messages arrive in the order of the calls, including those of
+   * `postMessage`.
    */
   call<Reply = unknown>(action: string, body?: SignalboxJSON, options?: SignalboxCallOptions): Promise<Reply>;
 

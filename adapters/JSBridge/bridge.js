@@ -77,15 +77,14 @@ function write(value, root) {
   }
 }
 
-function post(handler, json, timeout, resolve, reject) {
+function post(handler, json, timeout, resolve, reject, onAccepted) {
   // By a timer: a page that calls again at once must not block its thread.
   if (closing) return void setTimeout(() => reject(closing), 0);
   const number = ++last;
   const timer = timeout && setTimeout(() => {
-    take(number);
-    reject(new SignalboxError('timeout', 'no answer within ' + timeout + ' ms'));
+    fail(take(number), 'timeout', 'no answer within ' + timeout + ' ms');
   }, min(timeout, 2 ** 31 - 1));
-  calls.set(number, { resolve, reject, timer });
+  calls.set(number, { resolve, reject, timer, onAccepted, outcome: undefined });
   transport.post(handler, json, number, timeout);
 }
 
@@ -96,18 +95,23 @@ function take(number) {
   return call;
 }
 
+function fail(call, code, message, path, outcome = call?.outcome) {
+  call?.reject(new SignalboxError(code, message, path, outcome));
+}
+
 function call(action, body, options) {
   const hasBody = arguments.length > 1;
   return new Promise((resolve, reject) => {
     try {
-      const timeout = own(options, 'timeout'), id = own(options, 'id');
+      const timeout = own(options, 'timeout'), id = own(options, 'id'), onAccepted = own(options, 'onAccepted');
       expect(isText(action), 'action', 'a string');
       expect(id === undefined || isText(id), 'id', 'a string');
+      expect(onAccepted === undefined || typeof onAccepted === 'function', 'onAccepted', 'a function');
       expect(timeout === undefined || (timeout > 0 && isFinite(timeout)), 'timeout', 'milliseconds');
       let json = '{"action":' + stringify(action);
       if (id !== undefined) json += ',"id":' + stringify(id);
       if (hasBody) json += ',"body":' + write(body, 'body');
-      post(null, json + '}', timeout || 0, resolve, reject);
+      post(null, json + '}', timeout || 0, resolve, reject, onAccepted);
     } catch (error) {
       reject(refused(error, 'options'));
     }
@@ -192,12 +196,20 @@ return {
     try { call?.resolve(json && parse(json)); } catch (error) { call.reject(refused(error, 'reply')); }
   },
   refuse(number, code, message, path, outcome) {
-    take(number)?.reject(new SignalboxError(code, message, path, outcome));
+    fail(take(number), code, message, path, outcome);
+  },
+  accepted(number) {
+    const call = calls.get(number);
+    if (!call || call.outcome) return;
+    call.outcome = 'accepted';
+    const { onAccepted } = call;
+    // A separate job, because it may throw.
+    if (onAccepted) apply(then, resolved, [() => void onAccepted()]);
   },
   receive: (action, id, json, number) => deliver({ action, id, json, number }),
   close(message) {
     closing = new SignalboxError('closed', message);
-    calls.forEach((_, number) => take(number).reject(closing));
+    calls.forEach((_, number) => fail(take(number), 'closed', message));
   },
 };
 })

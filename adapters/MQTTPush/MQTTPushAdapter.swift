@@ -251,6 +251,27 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
     }
 }
 
+extension MQTTPushAdapter: RestoringAdapter {
+    /// Reads stored messages again, with the current topics of the source. If topics of several connections match a
+    /// message, those of the source's own connection come first.
+    ///
+    /// The broker, the topic, the quality of service, the retain flag and the properties are those with which each message
+    /// arrived, and the sender publishes as for new messages. Deliveries are not counted, and nothing is sent to the
+    /// response topic of a request.
+    public func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        var current = configuration
+        let snapshots = parts.map { $0.subscriptions.snapshot(clearingAdded: false) }
+        current.topics = snapshots.flatMap(\.topics)
+        current.otherTopics = snapshots.flatMap(\.former) + configuration.otherTopics
+        let receiver = PushReceiver(configuration: current, sender: sender)
+        var origins = StoredOrigins<PushFacts>(source: source)
+        for (token, message) in messages.enumerated() {
+            receiver.restore(message, token: UInt64(token), at: now, &origins)
+        }
+        return receiver.takeBatch().arrivals
+    }
+}
+
 extension ActionName {
     /// The action that reports a lost session.
     ///

@@ -25,6 +25,8 @@ public struct PushFacts: OriginFacts {
     /// The message's MQTT 5 properties, or `nil` if it has none. Their size is limited, as described in
     /// ``PushProperties``.
     public internal(set) var properties: PushProperties?
+    /// Whether only the beginning of the payload was kept, because the message is larger than a packet may be.
+    public internal(set) var truncated = false
     private let keepsSession: Bool
 
     /// - Parameter keepsSession: Whether the broker keeps the session when the connection ends.
@@ -55,7 +57,7 @@ public struct PushFacts: OriginFacts {
 
 extension PushFacts {
     private enum CodingKeys: String, CodingKey {
-        case broker, topic, captures, retained, qos, tls, properties
+        case broker, topic, captures, retained, qos, tls, properties, truncated
     }
 
     private struct CaptureKey: CodingKey {
@@ -66,7 +68,8 @@ extension PushFacts {
         init?(intValue: Int) { nil }
     }
 
-    /// Encodes all facts. The captures are encoded as an object that maps names to values.
+    /// Encodes all facts. The captures are encoded as an object that maps names to values. `truncated` is encoded only if
+    /// it is true.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(broker, forKey: .broker)
@@ -79,6 +82,54 @@ extension PushFacts {
         try container.encode(qos, forKey: .qos)
         try container.encode(tls, forKey: .tls)
         try container.encodeIfPresent(properties, forKey: .properties)
+        if truncated { try container.encode(true, forKey: .truncated) }
+    }
+}
+
+extension PushFacts: Decodable {
+    /// Decodes facts that ``encode(to:)`` encoded.
+    ///
+    /// The broker does not redeliver a message whose facts were stored, so ``isRedelivered`` is `false`. The kinds and
+    /// the order of the captures are not stored: all have the kind `text`, in the order of their names.
+    ///
+    /// - Throws: `DecodingError` if a fact is missing or has another type, or the quality of service is not 0 or 1.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let named = try container.nestedContainer(keyedBy: CaptureKey.self, forKey: .captures)
+        let captures = try named.allKeys.map { key in
+            RouteCapture(name: key.stringValue, value: try named.decode(String.self, forKey: key))
+        }
+        let qos = try container.decode(Int.self, forKey: .qos)
+        guard (0...1).contains(qos) else {
+            throw DecodingError.dataCorruptedError(forKey: .qos, in: container, debugDescription: "expected 0 or 1")
+        }
+        self.init(
+            broker: try container.decode(String.self, forKey: .broker),
+            topic: try container.decode(String.self, forKey: .topic),
+            captures: RouteCaptures(captures),
+            retained: try container.decode(Bool.self, forKey: .retained),
+            qos: qos,
+            tls: try container.decode(Bool.self, forKey: .tls),
+            properties: try container.decodeIfPresent(PushProperties.self, forKey: .properties),
+            keepsSession: false
+        )
+        truncated = try container.decodeIfPresent(Bool.self, forKey: .truncated) ?? false
+    }
+
+    /// Returns these stored facts with what the current route captures from the topic.
+    func capturing(_ captures: RouteCaptures) -> PushFacts {
+        var facts = PushFacts(
+            broker: broker,
+            topic: topic,
+            captures: captures,
+            retained: retained,
+            qos: qos,
+            tls: tls,
+            properties: properties,
+            keepsSession: keepsSession
+        )
+        facts.truncated = truncated
+        return facts
     }
 }
 

@@ -84,6 +84,35 @@ extension PushProperties: Encodable {
     }
 }
 
+extension PushProperties: Decodable {
+    /// Decodes properties that ``encode(to:)`` encoded.
+    ///
+    /// - Throws: `DecodingError` if the correlation data is not hexadecimal, or a value has another type.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init()
+        contentType = try container.decodeIfPresent(String.self, forKey: .contentType)
+        responseTopic = try container.decodeIfPresent(String.self, forKey: .responseTopic)
+        if let digits = try container.decodeIfPresent(String.self, forKey: .correlationData) {
+            guard let data = [UInt8](hexadecimal: digits) else {
+                let detail = "expected hexadecimal digits"
+                throw DecodingError.dataCorruptedError(
+                    forKey: .correlationData,
+                    in: container,
+                    debugDescription: detail
+                )
+            }
+            correlationData = data
+        }
+        userProperties = try container.decodeIfPresent([UserProperty].self, forKey: .userProperties) ?? []
+        messageExpiry = try container.decodeIfPresent(UInt32.self, forKey: .messageExpiry)
+        payloadFormat = try container.decodeIfPresent(UInt8.self, forKey: .payloadFormat)
+        truncated = try container.decodeIfPresent(Bool.self, forKey: .truncated) ?? false
+        textBytes = [contentType, responseTopic].reduce(correlationData?.count ?? 0) { $0 + ($1?.utf8.count ?? 0) }
+        for property in userProperties { textBytes += property.name.utf8.count + property.value.utf8.count }
+    }
+}
+
 extension PushProperties {
     /// Reads the properties of a PUBLISH that fit within the limits.
     ///

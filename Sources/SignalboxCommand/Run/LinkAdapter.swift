@@ -36,6 +36,10 @@ struct LinkAdapter: InFlightLimitedAdapter {
     }
 }
 
+extension LinkAdapter: RestoringAdapter {
+    func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] { adapter.restore(messages, at: now) }
+}
+
 /// Returns the links of a configured source: first those in the configuration, then the lines of a file, and finally
 /// the lines of stdin. Empty lines are skipped.
 ///

@@ -65,6 +65,25 @@ private func wakeUps(_ wake: WakeSignal) -> Int {
         #expect(takePrefix() == [0x40, 2, 0, 1])
     }
 
+    @Test func anOutcomeLongAfterCustodyChangesNothing() throws {
+        let tokens = try add(1, 2, 3)
+        for token in tokens { sink.accepted(token) }
+        #expect(takePrefix() == [0x40, 2, 0, 1, 0x40, 2, 0, 2, 0x40, 2, 0, 3])
+        let later = try add(1, 2)
+        sink.settle(tokens[0], .handled(reply: nil))
+        #expect(sink.state.unsettled == 2 && takePrefix().isEmpty)
+        // The next connection has other tokens.
+        sink.reset()
+        let next = try add(1, 2, 3)
+        sink.settle(tokens[1], .abandoned(.kept))
+        sink.settle(tokens[2], .rejected(Outcome.Rejection(.expired, detail: "")))
+        for token in later { sink.settle(token, .abandoned(.stop)) }
+        #expect(sink.state.unsettled == 3 && sink.state.abandoned == 0 && sink.state.lost == 0)
+        sink.accepted(next[0])
+        sink.settle(next[0], .abandoned(.kept))
+        #expect(sink.state.abandoned == 0 && takePrefix() == [0x40, 2, 0, 1])
+    }
+
     @Test func nothingWakesALoopThatDoesNotWait() throws {
         let tokens = try add(1, 2, 0, 3)
         sink.mayAcknowledge(tokens[0])

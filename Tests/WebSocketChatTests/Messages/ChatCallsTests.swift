@@ -63,6 +63,25 @@ import Testing
         #expect(feeding.intake.taken.isEmpty && feeding.table.unsettled == 0 && !one.flow.isPaused)
     }
 
+    @Test func anAcceptedCallWaitsForItsOutcome() async throws {
+        let feeding = Feeding()
+        let one = feeding.connection()
+        let chat = one.chat
+        async let reply = chat.call("price", json: Bytes("3"), timeout: Self.long)
+        let id = try await id(1, on: one, of: feeding)
+        let acceptance = #"{"id":"\#(id)","outcome":"accepted"}"#
+        _ = feeding.read(acceptance, on: one)
+        feeding.feeder.passEnded()
+        #expect(feeding.intake.taken.isEmpty && chat.calls.awaitAnswers())
+        // The peer has one acceptance for each call. More of them are messages, which take places in the windows.
+        _ = feeding.read(acceptance, on: one)
+        _ = feeding.read(#"[{"id":"\#(id)","outcome":"handled","reply":4}]"#, on: one)
+        _ = feeding.read(acceptance, on: one)
+        feeding.feeder.passEnded()
+        #expect(try await reply.text == "4")
+        #expect(feeding.intake.originals == [acceptance, acceptance] && !chat.calls.awaitAnswers())
+    }
+
     @Test func repliesOfEveryKindArriveUnchanged() async throws {
         for value in ["3", "-1.50", "true", "null", #""a\u00e9\n""#, "[]", "{}"] {
             let (reply, feeding) = try await reply { #"{"outcome":"handled","reply":\#(value),"id":"\#($0)"}"# }

@@ -69,6 +69,30 @@ import Testing
         #expect(feeding.sender.texts(on: owner.id).count == 2)
     }
 
+    @Test func anAcceptedMessageTakesNoPlaceInTheWindowAndIsAnsweredTwice() {
+        let feeding = Feeding(window: 1)
+        let owner = feeding.connection()
+        let first = expect([#"{"action":"a","uuid":"1"}"#], feeding, of: owner)[0]
+        #expect(owner.flow.isPaused)
+        feeding.table.accepted(first)
+        feeding.table.accepted(first)
+        #expect(!owner.flow.isPaused && feeding.table.unsettled == 1)
+        let second = expect([#"{"action":"a","id":"2"}"#], feeding, of: owner)[0]
+        #expect(second != first && owner.flow.isPaused)
+        feeding.table.settle(first, .handled(reply: nil))
+        feeding.table.accepted(first)
+        #expect(owner.flow.isPaused)
+        feeding.table.accepted(second)
+        feeding.table.settle(second, .abandoned(.kept))
+        #expect(!owner.flow.isPaused && feeding.table.unsettled == 0)
+        #expect(
+            feeding.sender.texts(on: owner.id) == [
+                #"{"uuid":"1","outcome":"accepted"}"#, #"{"uuid":"1","outcome":"handled"}"#,
+                #"{"id":"2","outcome":"accepted"}"#,
+            ]
+        )
+    }
+
     @Test func unexpectedTokensAreIgnored() {
         let feeding = Feeding()
         let reserved = feeding.table.reserve(2)

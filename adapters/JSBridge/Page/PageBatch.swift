@@ -69,3 +69,57 @@ package struct PageBatch: ~Copyable {
         batch.take()
     }
 }
+
+// MARK: - Stored messages
+
+extension PageBatch {
+    /// Reads stored messages of a page again, with the envelopes that they arrived with. They have no sender, because their
+    /// page has ended.
+    ///
+    /// - Parameters:
+    ///   - source: The source of the messages.
+    ///   - limits: The current limits.
+    ///   - now: The current time of the system's wall clock.
+    package static func restoring(
+        _ messages: [StoredMessage],
+        of source: SourceName,
+        limits: MessageLimits,
+        at now: WallTime
+    ) -> [Arrival] {
+        var batch = ArrivalBatch(pool: ArrivalPool(), limits: limits)
+        var origins = StoredOrigins<ScriptFacts>(source: source)
+        for (position, message) in messages.enumerated() {
+            let token = UInt64(position)
+            guard let facts = message.facts(as: ScriptFacts.self) else {
+                batch.append(unreadable: message, token: token)
+                continue
+            }
+            let origin = origins.origin(of: facts)
+            guard let envelope = envelope(of: message) else {
+                batch.append(unreadable: message, token: token, because: StoredMessage.wasUnreadable, origin: origin)
+                continue
+            }
+            message.original.withUnsafeBytes { original in
+                batch.append(
+                    original,
+                    token: token,
+                    origin: origin,
+                    receivedAt: message.receivedAt,
+                    deadline: message.deadline(at: now),
+                    envelope: envelope
+                )
+            }
+        }
+        return batch.take()
+    }
+
+    /// Returns the envelope with which to read a message again, or `nil` if it cannot be read. The name of a handler is
+    /// stored only as the name of the action.
+    private static func envelope(of message: StoredMessage) -> Envelope? {
+        switch message.envelope {
+        case .standard: .standard
+        case .handler: message.action.map { .handler($0) }
+        default: nil
+        }
+    }
+}

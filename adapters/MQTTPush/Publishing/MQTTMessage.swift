@@ -6,7 +6,7 @@ import SignalboxRoutes
 /// connection uses MQTT 3.1.1, a message with any of these properties fails with `invalidMessage`.
 public struct MQTTMessage: Sendable, Hashable {
     /// A user property. A message may have several user properties with the same name, whose order is preserved.
-    public struct UserProperty: Sendable, Hashable, Encodable {
+    public struct UserProperty: Sendable, Hashable, Codable {
         /// The name of the property.
         public var name: String
         /// The value of the property.

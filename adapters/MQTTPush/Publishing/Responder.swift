@@ -109,13 +109,15 @@ final class Responder: Sendable {
         if count > 0 { publisher.queue.addPendingReplies(-count) }
     }
 
-    /// Replies to a request. An abandoned request is not answered, because the broker redelivers it at QoS 1.
+    /// Replies to a request. An abandoned request is not answered, because the broker redelivers it at QoS 1, or the
+    /// journal of the source keeps it.
     func settle(_ token: UInt64, for sink: any SettlementSink, _ outcome: Outcome) {
         let key = RequestKey(sink: ObjectIdentifier(sink), token: token)
         guard let address = state.withLock({ $0.waiting.removeValue(forKey: key) }) else { return }
         defer { publisher.queue.addPendingReplies(-1) }
-        if case .abandoned = outcome {
-            if address.qos == 0 { state.withLock { $0.counts.lost += 1 } }
+        if case .abandoned(let abandonment) = outcome {
+            // The next run handles a request in the journal, but does not know that it is a request.
+            if address.qos == 0 || abandonment == .kept { state.withLock { $0.counts.lost += 1 } }
             return
         }
         var message = MQTTMessage(
@@ -144,7 +146,8 @@ public struct MQTTReplyCounts: Sendable, Hashable {
     /// waiting for an outcome.
     public internal(set) var refused = 0
     /// Requests that received no reply, either because the publisher did not accept the reply (for example, because its
-    /// queue was full), or because the request arrived at QoS 0 and was abandoned or never submitted.
+    /// queue was full), because the request arrived at QoS 0 and was abandoned or never submitted, or because the program
+    /// stopped while the request was in the source's journal.
     public internal(set) var lost = 0
 }
 

@@ -203,6 +203,7 @@ final class GateSink: SettlementSink {
         settle(token, .released)
     }
 
+    /// The ring may have given up the message's place long ago, if the message is in a journal.
     func settle(_ token: UInt64, _ outcome: Outcome) {
         responder?.settle(token, for: self, outcome)
         if case .abandoned = outcome {

@@ -164,17 +164,34 @@ final class PushReceiver {
         _ route: PushRoute,
         _ envelope: Result<Envelope, Outcome.Rejection>
     ) {
-        let payload = message.payload
         var origin = route.origin
         var deadline: ContinuousClock.Instant?
+        let isTruncated = message.length > message.payload.count
+        if isTruncated {
+            var facts = route.facts
+            facts.truncated = true
+            origin = Origin(source: origin.source, facts: facts)
+        }
         if !message.properties.isEmpty {
             let copied = PushProperties(reading: 0..<message.properties.count, of: message.properties)
             if !copied.isEmpty {
-                origin = PushReceiver.origin(route, copied)
+                origin = PushReceiver.origin(route, copied, isTruncated: isTruncated)
                 propertyBytes += copied.memoryEstimate
             }
             deadline = copied.messageExpiry.map { .now + .seconds(Int64($0)) }
         }
+        append(message.payload, token: token, origin, receivedAt, deadline, envelope, route.payload)
+    }
+
+    private func append(
+        _ payload: UnsafeRawBufferPointer,
+        token: UInt64,
+        _ origin: Origin,
+        _ receivedAt: WallTime,
+        _ deadline: ContinuousClock.Instant?,
+        _ envelope: Result<Envelope, Outcome.Rejection>,
+        _ kind: PayloadKind
+    ) {
         switch envelope {
         case .success(let envelope):
             batch.append(
@@ -185,7 +202,7 @@ final class PushReceiver {
                 receivedAt: receivedAt,
                 deadline: deadline,
                 envelope: envelope,
-                payload: route.payload
+                payload: kind
             )
         case .failure(let rejection):
             batch.append(
@@ -199,10 +216,72 @@ final class PushReceiver {
         }
     }
 
-    private static func origin(_ route: PushRoute, _ properties: PushProperties) -> Origin {
+    private static func origin(_ route: PushRoute, _ properties: PushProperties, isTruncated: Bool) -> Origin {
         var facts = route.facts
         facts.properties = properties
+        facts.truncated = isTruncated
         return Origin(source: route.origin.source, facts: facts)
+    }
+}
+
+// MARK: - Stored messages
+
+extension PushReceiver {
+    /// Appends a stored message. The current topics determine how the message is read. Deliveries are not counted, and
+    /// retained messages are not ignored.
+    func restore(_ message: StoredMessage, token: UInt64, at now: WallTime, _ origins: inout StoredOrigins<PushFacts>) {
+        guard let facts = message.facts(as: PushFacts.self) else {
+            return batch.append(unreadable: message, token: token)
+        }
+        message.original.withUnsafeBytes { payload in
+            guard !facts.topic.isEmpty else {
+                // Only the adapter's own action has no topic.
+                return append(
+                    payload,
+                    token: token,
+                    origins.origin(of: facts),
+                    message.receivedAt,
+                    nil,
+                    .success(.handler(.pushSessionLost)),
+                    .json
+                )
+            }
+            let route = Array(facts.topic.utf8).withUnsafeBytes { topic in
+                routes.route(
+                    of: BrokerMessage(
+                        topic: topic,
+                        payload: payload,
+                        isRetained: facts.retained,
+                        qos: Int32(facts.qos)
+                    )
+                )
+            }
+            append(
+                payload,
+                token: token,
+                origins.origin(of: facts.capturing(route.facts.captures)),
+                message.receivedAt,
+                PushReceiver.deadline(of: message, facts, at: now),
+                facts.truncated ? .failure(PushReceiver.isTruncated) : route.envelope,
+                route.payload
+            )
+        }
+    }
+
+    private static let isTruncated = Outcome.Rejection(
+        .malformed,
+        detail: "only the beginning of the message is stored, because it was larger than a packet may be"
+    )
+
+    /// A message that was unreadable has no deadline, but perhaps the property from which it is computed.
+    private static func deadline(
+        of message: StoredMessage,
+        _ facts: PushFacts,
+        at now: WallTime
+    ) -> ContinuousClock.Instant? {
+        if let deadline = message.deadline(at: now) { return deadline }
+        guard let expiry = facts.properties?.messageExpiry else { return nil }
+        return .now + now.duration(to: message.receivedAt.advanced(by: .seconds(Int64(expiry))))
     }
 }
 

@@ -14,6 +14,8 @@ struct ChatCalls: ~Copyable, Sendable {
         case message
         /// It has ended a call.
         case answer
+        /// It says that the peer has accepted a call, whose outcome follows.
+        case acceptance
         /// It answers a call that has already ended.
         case lateAnswer
     }
@@ -35,6 +37,8 @@ struct ChatCalls: ~Copyable, Sendable {
         /// A peer has one answer for each call. What it sends beyond that takes a place in the windows, as every message
         /// does.
         var unanswered = 0
+        /// How many acceptances may follow. A peer has one for each call that it has not answered.
+        var acceptances = 0
         /// When the answers that are missing are no longer expected.
         var end: ContinuousClock.Instant?
     }
@@ -86,6 +90,7 @@ struct ChatCalls: ~Copyable, Sendable {
             let numbers = state.numbers ?? number...number
             state.numbers = min(numbers.lowerBound, number)...max(numbers.upperBound, number)
             change(&state, by: 1)
+            state.acceptances += 1
         }
     }
 
@@ -96,6 +101,7 @@ struct ChatCalls: ~Copyable, Sendable {
 
     private func change(_ state: inout State, by difference: Int) {
         state.unanswered = max(0, state.unanswered + difference)
+        state.acceptances = min(state.acceptances, state.unanswered)
         awaits.store(state.unanswered > 0, ordering: .releasing)
     }
 
@@ -108,13 +114,23 @@ struct ChatCalls: ~Copyable, Sendable {
     ///   - limits: The limits of the source's messages.
     func take(_ message: UnsafeRawBufferPointer, limits: MessageLimits) -> Verdict {
         guard let answer = PeerAnswer(message, limits: limits) else { return .message }
+        guard let result = answer.result else { return takeAcceptance(of: answer.number) }
         let table = state.withLock { state -> Table? in
             guard state.unanswered > 0, state.numbers?.contains(answer.number) == true else { return nil }
             change(&state, by: -1)
             return state.table
         }
         guard let table else { return .message }
-        return table.finish(answer.number, answer.result) ? .answer : .lateAnswer
+        return table.finish(answer.number, result) ? .answer : .lateAnswer
+    }
+
+    /// The caller goes on waiting for the outcome.
+    private func takeAcceptance(of number: UInt64) -> Verdict {
+        state.withLock { state in
+            guard state.acceptances > 0, state.numbers?.contains(number) == true else { return .message }
+            state.acceptances -= 1
+            return .acceptance
+        }
     }
 
     /// Fails all calls and all later ones, because the peer can answer nothing more. Safe to use from any thread.
@@ -136,7 +152,8 @@ extension ChatCalls.Table.Failures {
     )
 }
 
-/// A peer's answer to a call: `{"id", "outcome", "reply" | "error"}`, as Signalbox sends it.
+/// A peer's answer to a call: `{"id", "outcome", "reply" | "error"}`, as Signalbox sends it. A peer with a journal first
+/// answers with the outcome `accepted`.
 struct PeerAnswer {
     // Random, because a peer that recognizes duplicates by their ids must not take a call of another process for one.
     static let prefix = "call-\(String(UInt64.random(in: 0...UInt64.max), radix: 36))-"
@@ -145,7 +162,8 @@ struct PeerAnswer {
     private static let mark = UInt64(littleEndian: 0x2265_6D6F_6374_756F)
 
     let number: UInt64
-    let result: ChatCalls.Table.Answer
+    /// The call's result, or `nil` if the peer has accepted the call and its outcome follows.
+    let result: ChatCalls.Table.Answer?
 
     /// - Returns: `nil` if the message is not an answer to a call.
     init?(_ message: UnsafeRawBufferPointer, limits: MessageLimits) {
@@ -183,8 +201,9 @@ struct PeerAnswer {
         /// An action of the peer may have an `outcome`, too.
         let action: RawBody?
 
-        var result: ChatCalls.Table.Answer {
+        var result: ChatCalls.Table.Answer? {
             switch outcome {
+            case AnswerWriter.acceptance: nil
             case "handled": .success(reply?.bytes)
             case "rejected", "failed", "abandoned":
                 .failure(ChatCallError(outcome, error.flatMap { try? Body(json: $0.bytes).decode(PeerError.self) }))

@@ -11,6 +11,9 @@ extension ChatConnection {
     /// {"id":"call-1z2k9-7k","outcome":"handled","reply":{"amount":12}}
     /// ```
     ///
+    /// A source with a journal first answers with the outcome `accepted`, after which the call still waits, until its
+    /// timeout.
+    ///
     /// A call is sent once. If the connection ends first, the peer may have received the call. An answer cannot be read
     /// while the connection's window or its source's window is full: if a plugin takes the last place of the window,
     /// its call ends with `timeout`.
@@ -108,7 +111,7 @@ extension ChatConnection {
     func takeAnswer(_ message: UnsafeRawBufferPointer) -> Bool {
         switch calls.take(message, limits: hub.calls.limits) {
         case .message: return false
-        case .answer: return true
+        case .answer, .acceptance: return true
         case .lateAnswer:
             hub.lateAnswerReceived()
             return true

@@ -10,7 +10,7 @@ public struct ChatFacts: OriginFacts {
     public static let kind = "chat"
 
     /// The source's role in the connection.
-    public enum Role: String, Sendable, Hashable, Encodable {
+    public enum Role: String, Sendable, Hashable, Codable {
         /// The source connected to a server and receives messages from it.
         case feed
         /// The source accepted a connection from a client.
@@ -55,6 +55,39 @@ public struct ChatFacts: OriginFacts {
         self.subprotocol = subprotocol
         self.tls = tls
         self.isOwnPage = isOwnPage
+    }
+}
+
+extension ChatFacts: Decodable {
+    /// Decodes facts that were encoded as described above.
+    ///
+    /// - Throws: `DecodingError` if a fact is missing, has another type, or is no origin.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let origin = try container.decodeIfPresent(String.self, forKey: .origin)
+        self.init(
+            role: try container.decode(Role.self, forKey: .role),
+            peer: try container.decode(String.self, forKey: .peer),
+            origin: try origin.map { try WebOrigin($0) },
+            principal: try container.decodeIfPresent(String.self, forKey: .principal),
+            subprotocol: try container.decodeIfPresent(String.self, forKey: .subprotocol),
+            tls: try container.decode(Bool.self, forKey: .tls)
+        )
+    }
+
+    /// Returns these stored facts with the one that is not stored.
+    ///
+    /// - Parameter pagesOrigin: The origin of the server's own pages, or `nil` if it is not known.
+    func comparing(with pagesOrigin: WebOrigin?) -> ChatFacts {
+        ChatFacts(
+            role: role,
+            peer: peer,
+            origin: origin,
+            principal: principal,
+            subprotocol: subprotocol,
+            tls: tls,
+            isOwnPage: origin != nil && origin == pagesOrigin
+        )
     }
 }
 

@@ -50,6 +50,8 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
     public var compression = false
     /// Whether to send the outcome of actions that have an id. The default is `false`, because servers rarely expect it
     /// from a feed.
+    ///
+    /// If the source has a journal, the feed first answers with the outcome `accepted`, as soon as the action is on disk.
     public var answers = false
     /// Whether to submit `signalbox.connected` and `signalbox.closed`. The default is `false`.
     public var announcesConnections = false

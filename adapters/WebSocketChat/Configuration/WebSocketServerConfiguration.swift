@@ -72,6 +72,9 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
     /// 100 KB of memory.
     public var compression = false
     /// Whether to send the outcome of actions that have an id. The default is `true`.
+    ///
+    /// If the source has a journal, the server first answers with the outcome `accepted`, as soon as the action is on disk.
+    /// Such an action no longer counts for ``connectionWindow``. Its outcome follows, unless the program stops before.
     public var answers = true
     /// Whether to submit `signalbox.connected` and `signalbox.closed`. The default is `false`.
     ///

@@ -123,6 +123,17 @@ public final class WebSocketFeed: Adapter {
     }
 }
 
+extension WebSocketFeed: RestoringAdapter {
+    /// Reads stored messages again, with the current frames and limits. The messages have no ``ChatConnection``.
+    ///
+    /// The facts are those that the feed established when each message arrived. A text message and a binary one can be told
+    /// apart unless text messages are read as bytes, too.
+    public func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        let reader = RestoredMessages(source: source, frames: configuration.frames, limits: configuration.limits)
+        return reader.arrivals(of: messages, at: now)
+    }
+}
+
 /// Counters for a feed's events since it was created. Use them to monitor the feed.
 public struct WebSocketFeedCounts: Sendable, Hashable, Encodable {
     /// Connections that opened.

@@ -52,9 +52,8 @@ final class ArrivalFeeder {
 
     func received(_ piece: MessagePiece, on connection: InboundConnection) -> PieceVerdict {
         if piece.isBinary && envelopes.binary == nil {
-            let error = BodyError(.typeMismatch, detail: "expected a text message, not a binary one")
             let kept = UnsafeRawBufferPointer(rebasing: piece.bytes.prefix(parts.limits.bytes))
-            append(rejected: error, kept, connection)
+            append(rejected: FrameEnvelopes.binaryError, kept, connection)
             return .close(.unacceptableData, reason: "binary messages are not accepted")
         }
         switch connection.assembler.add(piece) {

@@ -9,6 +9,9 @@ import Synchronization
 final class SettlementTable: SettlementSink {
     private struct Slot {
         var uses: UInt32 = 0
+        /// Whether a message has the slot.
+        var isExpected = false
+        /// The flow that counts the message, or `nil` if it no longer does, because the message is accepted.
         var flow: ConnectionFlow?
         /// The connection that expects an answer and the id to use in the answer, or `nil` if no answer is expected.
         var answer: (chat: ChatConnection, id: ActionID, key: IDKey)?
@@ -61,6 +64,7 @@ final class SettlementTable: SettlementSink {
         state.withLock { state in
             for (position, (arrival, owner)) in zip(arrivals, owners).enumerated() {
                 let index = Int(UInt32(truncatingIfNeeded: arrival.token))
+                state.slots[index].isExpected = true
                 state.slots[index].flow = owner.flow
                 guard answers, let (id, key) = SettlementTable.name(of: arrival) ?? refused[position] else { continue }
                 state.slots[index].answer = (owner.chat, id, key)
@@ -90,9 +94,23 @@ final class SettlementTable: SettlementSink {
     /// Does nothing, because WebSockets have no acknowledgements.
     func mayAcknowledge(_ token: UInt64) {}
 
+    /// Answers that the message is accepted. Its connection goes on reading, as the outcome may come much later.
+    func accepted(_ token: UInt64) {
+        let slot = state.withLock { state -> Slot? in
+            guard let index = expectedIndex(of: token, state) else { return nil }
+            defer { state.slots[index].flow = nil }
+            return state.slots[index]
+        }
+        guard let slot, let flow = slot.flow else { return }
+        if let (chat, id, key) = slot.answer { try? chat.answer(AnswerWriter.accepted(id, key)) }
+        flow.settle()
+    }
+
     func settle(_ token: UInt64, _ outcome: Outcome) {
         var slot = Slot()
         guard take(token, into: &slot) else { return }
+        // The sender of a message that stays in the journal knows already that it is accepted.
+        if case .abandoned(.kept) = outcome { slot.answer = nil }
         if let (chat, id, key) = slot.answer {
             // A peer that has disconnected or reads too slowly cannot receive the answer.
             try? chat.answer(AnswerWriter.answer(id, key, outcome, to: "connection"))
@@ -103,16 +121,22 @@ final class SettlementTable: SettlementSink {
 
     private func take(_ token: UInt64, into taken: inout Slot) -> Bool {
         state.withLock { state in
-            let index = Int(UInt32(truncatingIfNeeded: token))
-            let uses = UInt32(truncatingIfNeeded: token >> 32)
-            guard index < state.slots.count, state.slots[index].flow != nil, state.slots[index].uses == uses else {
-                return false
-            }
-            taken.uses = uses &+ 1
+            guard let index = expectedIndex(of: token, state) else { return false }
+            taken.uses = state.slots[index].uses &+ 1
             swap(&taken, &state.slots[index])
             state.free.append(UInt32(truncatingIfNeeded: index))
             return true
         }
+    }
+
+    /// Returns the position of a message's slot, or `nil` if the message is settled.
+    private func expectedIndex(of token: UInt64, _ state: borrowing State) -> Int? {
+        let index = Int(UInt32(truncatingIfNeeded: token))
+        let uses = UInt32(truncatingIfNeeded: token >> 32)
+        guard index < state.slots.count, state.slots[index].isExpected, state.slots[index].uses == uses else {
+            return nil
+        }
+        return index
     }
 
     // Runs after the answer has been queued. A task that waits for the last outcome can therefore rely on the answer

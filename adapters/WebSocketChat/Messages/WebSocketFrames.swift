@@ -46,6 +46,9 @@ struct FrameEnvelopes {
     /// The envelope for a binary message, or `nil` if binary messages are rejected.
     let binary: Envelope?
 
+    /// Why a binary message is rejected.
+    static let binaryError = BodyError(.typeMismatch, detail: "expected a text message, not a binary one")
+
     init(_ frames: WebSocketFrames) {
         switch frames.text {
         case .envelope(let envelope):

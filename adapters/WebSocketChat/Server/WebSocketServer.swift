@@ -115,7 +115,19 @@ public final class WebSocketServer: Adapter {
         await run.serve(on: transport)
         log.stopped(notTaken: counters.value.notTaken - before)
     }
+}
 
+extension WebSocketServer: RestoringAdapter {
+    /// Reads stored messages again, with the current frames and limits. The messages have no ``ChatConnection``.
+    ///
+    /// The facts are those that the server established when each message arrived. A text message and a binary one can be told
+    /// apart unless text messages are read as bytes, too.
+    public func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        // A port that the system has chosen is another one in each run.
+        let pagesOrigin = configuration.port == 0 ? nil : configuration.pagesOrigin(port: configuration.port)
+        let reader = RestoredMessages(source: source, frames: configuration.frames, limits: configuration.limits)
+        return reader.arrivals(of: messages, at: now) { $0.comparing(with: pagesOrigin) }
+    }
 }
 
 /// Counters for a chat server's events since it was created. Use them to monitor the server.

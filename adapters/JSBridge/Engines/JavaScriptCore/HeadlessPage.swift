@@ -63,8 +63,8 @@ final class HeadlessPage {
     /// Performs all pending work once.
     private func deliver() {
         guard let functions else { return }
-        run.deliver { number, outcome in
-            if !mustEnd { turn { functions.settle(number, outcome) } }
+        run.deliver { number, notice in
+            if !mustEnd, notice.isForPage { turn { functions.notify(number, notice) } }
         }
         for message in mailbox.takeMessages() where !mustEnd { turn { functions.deliver(message) } }
         let now = ContinuousClock.now

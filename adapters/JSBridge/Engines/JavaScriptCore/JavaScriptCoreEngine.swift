@@ -145,3 +145,11 @@ public final class JavaScriptCoreEngine: Adapter {
         try run.end()
     }
 }
+
+extension JavaScriptCoreEngine: RestoringAdapter {
+    /// Reads stored messages again, with the current limits. The messages have no ``PageHandle``, and the facts that they had
+    /// when they arrived.
+    public func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        PageBatch.restoring(messages, of: source, limits: configuration.limits, at: now)
+    }
+}

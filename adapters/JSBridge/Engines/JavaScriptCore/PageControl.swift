@@ -6,7 +6,7 @@ import Synchronization
 /// thread.
 final class PageControl: SettlementSink, MailboxReader {
     private struct State {
-        var settlements: [(token: UInt64, outcome: Outcome)] = []
+        var notices: [(token: UInt64, notice: PageNotice)] = []
         /// The number of arrivals that have been submitted but not settled.
         var outstanding = 0
         var isDetaching = false
@@ -65,11 +65,19 @@ final class PageControl: SettlementSink, MailboxReader {
 
     func mayAcknowledge(_ token: UInt64) {}
 
+    func accepted(_ token: UInt64) {
+        let isFirst = state.withLock { state in
+            state.notices.append((token, .accepted))
+            return state.notices.count == 1
+        }
+        if isFirst { wake.wake() }
+    }
+
     func settle(_ token: UInt64, _ outcome: Outcome) {
         let (isFirst, isLast) = state.withLock { state in
-            state.settlements.append((token, outcome))
+            state.notices.append((token, .outcome(outcome)))
             state.outstanding -= 1
-            return (state.settlements.count == 1, state.isDetaching && state.outstanding == 0)
+            return (state.notices.count == 1, state.isDetaching && state.outstanding == 0)
         }
         if isFirst { wake.wake() }
         if isLast { bridge.detach() }
@@ -77,9 +85,9 @@ final class PageControl: SettlementSink, MailboxReader {
 
     // MARK: - The thread
 
-    /// Takes the outcomes received since the last call, in order, and leaves an empty array in exchange.
-    func exchange(_ settlements: inout [(token: UInt64, outcome: Outcome)]) {
-        state.withLock { swap(&$0.settlements, &settlements) }
+    /// Takes the notices received since the last call, in order, and leaves an empty array in exchange.
+    func exchange(_ notices: inout [(token: UInt64, notice: PageNotice)]) {
+        state.withLock { swap(&$0.notices, &notices) }
     }
 
     /// Adds to the number of unsettled arrivals. Use a negative count to subtract arrivals that the intake refused.

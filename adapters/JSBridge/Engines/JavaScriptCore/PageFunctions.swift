@@ -8,6 +8,7 @@ struct PageFunctions {
     private let context: ScriptContext
     private let reply: ScriptObject
     private let refuse: ScriptObject
+    private let accepted: ScriptObject
     private let receive: ScriptObject
     private let closeAll: ScriptObject
     private let fire: ScriptObject
@@ -28,6 +29,7 @@ struct PageFunctions {
         }
         guard let bridge = PageFunctions.start(PackageResources.bridge_js, "signalbox:bridge.js", context, natives),
             let reply = context.member("reply", of: bridge), let refuse = context.member("refuse", of: bridge),
+            let accepted = context.member("accepted", of: bridge),
             let receive = context.member("receive", of: bridge), let close = context.member("close", of: bridge),
             let fire = context.member("fire", of: headless), let describe = context.member("describe", of: headless),
             let rejected = context.member("rejected", of: headless)
@@ -35,6 +37,7 @@ struct PageFunctions {
         context.callOnRejection(rejected)
         self.reply = reply
         self.refuse = refuse
+        self.accepted = accepted
         self.receive = receive
         closeAll = close
         self.fire = fire
@@ -65,7 +68,14 @@ struct PageFunctions {
 
     // MARK: - Calling the page
 
-    func settle(_ number: UInt64, _ outcome: Outcome) -> ScriptResult {
+    func notify(_ number: UInt64, _ notice: PageNotice) -> ScriptResult {
+        switch notice {
+        case .accepted: context.call(accepted, .number(Double(number)))
+        case .outcome(let outcome): settle(number, outcome)
+        }
+    }
+
+    private func settle(_ number: UInt64, _ outcome: Outcome) -> ScriptResult {
         guard case .handled(let answer) = outcome else {
             let refusal = ErrorReply(outcome, to: "page")
             return context.call(

@@ -21,7 +21,7 @@ final class PageRun {
     private var waiting: ArraySlice<Arrival> = []
     private var inFlight: Set<UInt64> = []
     private var refused: [UInt64] = []
-    private var settlements: [(token: UInt64, outcome: Outcome)] = []
+    private var notices: [(token: UInt64, notice: PageNotice)] = []
     private var lastHandler: (text: String, envelope: Envelope)?
     /// Whether messages are accepted. This is `false` during the page's last turn.
     var isOpen = true
@@ -52,14 +52,20 @@ final class PageRun {
 
     // MARK: - Outcomes
 
-    /// Passes the outcomes received since the last call to a closure, with `abandoned(drain)` for each refused message.
-    func deliver(_ tell: (UInt64, Outcome) -> Void) {
+    /// Passes the notices received since the last call to a closure, with `abandoned(drain)` for each refused message.
+    func deliver(_ tell: (UInt64, PageNotice) -> Void) {
         let refused = refused
         self.refused = []
-        control.exchange(&settlements)
-        for (token, outcome) in settlements where inFlight.remove(token) != nil { tell(token, outcome) }
-        settlements.removeAll(keepingCapacity: true)
-        for number in refused { tell(number, .abandoned(.drain)) }
+        control.exchange(&notices)
+        for (token, notice) in notices {
+            if case .accepted = notice {
+                if inFlight.contains(token) { tell(token, notice) }
+            } else if inFlight.remove(token) != nil {
+                tell(token, notice)
+            }
+        }
+        notices.removeAll(keepingCapacity: true)
+        for number in refused { tell(number, .outcome(.abandoned(.drain))) }
     }
 
     // MARK: - Ending

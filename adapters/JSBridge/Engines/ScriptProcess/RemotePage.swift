@@ -55,7 +55,12 @@ final class RemotePage {
     // MARK: - To the page
 
     private func send() {
-        run.deliver { token, outcome in pending += WorkerFrame(settled: token, outcome).bytes }
+        run.deliver { token, notice in
+            switch notice {
+            case .accepted: pending += WorkerFrame(kind: .accepted, number: token).bytes
+            case .outcome(let outcome): pending += WorkerFrame(settled: token, outcome).bytes
+            }
+        }
         for message in parts.mailbox.takeMessages() {
             let texts = [Array(message.action.bytes), Array((message.id?.text ?? "").utf8), Array(message.body)]
             pending += WorkerFrame(kind: .message, number: message.number, texts: texts).bytes
@@ -129,7 +134,8 @@ final class RemotePage {
             guard !code.rawValue.isEmpty else { return }
             let isOverLimit = code == .executionTimeLimit || code == .heapLimit
             run.fail(isOverLimit ? code : .pageFailed, String(frame.text(1).prefix(500)))
-        case .begin, .settled, .message, .stop: run.fail(.pageFailed, "the page's process sent an invalid frame")
+        case .begin, .accepted, .settled, .message, .stop:
+            run.fail(.pageFailed, "the page's process sent an invalid frame")
         }
     }
 

@@ -113,6 +113,7 @@ private struct WorkerPage {
     /// Handles a frame from the program.
     func take(_ frame: WorkerFrame) {
         switch frame.kind {
+        case .accepted: intake.accepted(frame)
         case .settled: intake.settled(frame)
         case .message: deliver(frame)
         case .stop: run.cancel()
@@ -183,6 +184,11 @@ final class WorkerIntake: Intake {
     }
 
     func room() async throws(SourceClosed) {}
+
+    /// Passes on that a call is accepted. Its outcome follows.
+    func accepted(_ frame: WorkerFrame) {
+        sinks.withLock { $0[frame.number] }?.accepted(frame.number)
+    }
 
     /// Passes a call's outcome to its sink.
     func settled(_ frame: WorkerFrame) {

@@ -7,7 +7,7 @@ struct WorkerFrame: Equatable {
     enum Kind: UInt8 {
         // From the program.
         case begin = 1
-        case settled, message, stop
+        case settled, message, stop, accepted
         // From the page's process.
         case call = 16
         case answer, log, ended

@@ -172,4 +172,12 @@ public final class WKWebViewEngine: Adapter {
         JSBridgeError(.notRunning, "the engine is not running; call run(into:) first", source: source)
     }
 }
+
+extension WKWebViewEngine: RestoringAdapter {
+    /// Reads stored messages again, with the current limits. The messages have no ``PageHandle``, and the facts that they had
+    /// when they arrived.
+    public func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        PageBatch.restoring(messages, of: source, limits: configuration.limits, at: now)
+    }
+}
 #endif

@@ -178,4 +178,12 @@ extension WebKitPage {
         }
     }
 }
+
+extension WebKitGTKEngine: RestoringAdapter {
+    /// Reads stored messages again, with the current limits. The messages have no ``PageHandle``, and the facts that they had
+    /// when they arrived.
+    public func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        PageBatch.restoring(messages, of: source, limits: configuration.limits, at: now)
+    }
+}
 #endif

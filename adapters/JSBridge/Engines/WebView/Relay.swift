@@ -226,6 +226,13 @@ struct RelayScript {
         end()
     }
 
+    /// Adds that a message is accepted.
+    mutating func add(acceptanceOf number: UInt64) {
+        begin("accepted")
+        add(number)
+        end()
+    }
+
     /// Adds the refusal of a message, with its error.
     mutating func add(_ refusal: ErrorReply, of number: UInt64) {
         begin("refuse")

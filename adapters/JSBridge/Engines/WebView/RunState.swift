@@ -28,7 +28,8 @@ struct RunState: Sendable {
 
     /// A message that has no outcome yet.
     enum Call {
-        case page(number: UInt64, document: Int, units: Int)
+        /// `units` is `nil` if the call no longer uses credit, because it is accepted.
+        case page(number: UInt64, document: Int, units: Int?)
         case raw(WebViewEffects.Reply)
         /// A call whose caller is gone.
         case gone
@@ -36,7 +37,8 @@ struct RunState: Sendable {
 
     /// A notification for the document, other than a message from the program.
     enum Piece {
-        case outcome(number: UInt64, Outcome, units: Int)
+        /// `units` is the credit to release, if the call uses any.
+        case notice(number: UInt64, PageNotice, units: Int?)
         case close
     }
 
@@ -94,9 +96,7 @@ struct RunState: Sendable {
     mutating func loseDocument(_ effects: inout WebViewEffects) {
         guard document != nil else { return }
         document = nil
-        for piece in pieces {
-            if case .outcome(_, _, let units) = piece { credit.release(units: units) }
-        }
+        for piece in pieces { release(piece) }
         pieces = Deque()
         credit.begin()
         effects.losesDocument = true
@@ -116,7 +116,7 @@ struct RunState: Sendable {
         guard let document, life != .over, !gracefulClose.hasEnded else { return .settled }
         guard credit.take(units: units) else { return .beyondCredit }
         guard life == .open else {
-            notify(.outcome(number: number, .abandoned(.drain), units: units))
+            notify(.notice(number: number, .outcome(.abandoned(.drain)), units: units))
             return .settled
         }
         lastToken += 1
@@ -140,15 +140,20 @@ struct RunState: Sendable {
         return .taken(token: lastToken)
     }
 
+    /// Notes that a message is accepted. It uses no more credit, because its outcome may come much later. A raw call has no
+    /// way to learn of it, and its place stays taken, because any frame can make such calls.
+    mutating func accept(_ token: UInt64) {
+        guard case .page(let number, let serial, let units?) = calls[token] else { return }
+        calls[token] = .page(number: number, document: serial, units: nil)
+        tell(number, in: serial, .accepted, units: units)
+    }
+
     /// Settles a message with its outcome. Unknown tokens are ignored, because a sink may be called more often than
     /// necessary.
     mutating func settle(_ token: UInt64, _ outcome: Outcome, _ effects: inout WebViewEffects) {
         switch calls.removeValue(forKey: token) {
-        case .page(let number, document?.serial, let units):
-            notify(.outcome(number: number, outcome, units: units))
-        case .page(_, _, let units):
-            credit.release(units: units)
-            if document != nil && credit.isGrantDue { needsWake = true }
+        case .page(let number, let serial, let units):
+            tell(number, in: serial, .outcome(outcome), units: units)
         case .raw(let reply):
             rawCalls -= 1
             effects.answers.append((reply, RawAnswer(outcome)))
@@ -156,9 +161,23 @@ struct RunState: Sendable {
         }
     }
 
+    /// Queues a notice for a document, or releases its credit if the document is gone or need not know.
+    private mutating func tell(_ number: UInt64, in serial: Int, _ notice: PageNotice, units: Int?) {
+        if serial == document?.serial, notice.isForPage {
+            return notify(.notice(number: number, notice, units: units))
+        }
+        guard let units else { return }
+        credit.release(units: units)
+        if document != nil && credit.isGrantDue { needsWake = true }
+    }
+
     mutating func notify(_ piece: Piece) {
         pieces.append(piece)
         needsWake = true
+    }
+
+    private mutating func release(_ piece: Piece) {
+        if case .notice(_, _, let units?) = piece { credit.release(units: units) }
     }
 
     // MARK: - Submission
@@ -225,12 +244,10 @@ extension RunState {
         }
         hasMessages = false
         let taken = pieces.take(atMost: RunState.scriptPieces, bytes: RunState.scriptBytes) { piece in
-            guard case .outcome(_, .handled(let reply), _) = piece else { return 0 }
+            guard case .notice(_, .outcome(.handled(let reply)), _) = piece else { return 0 }
             return reply?.count ?? 0
         }
-        for piece in taken {
-            if case .outcome(_, _, let units) = piece { credit.release(units: units) }
-        }
+        for piece in taken { release(piece) }
         // The script counts as in progress from here on, because the pieces taken are not delivered until it is done.
         scripts += 1
         return Beginning(pieces: taken, includesMessages: !gracefulClose.hasBegun)

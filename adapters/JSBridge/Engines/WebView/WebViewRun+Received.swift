@@ -170,8 +170,15 @@ extension RawAnswer {
     /// The page ended before the call had an outcome.
     static let closed = RawAnswer.error("closed: the page is closing")
 
+    /// The program stops, and the source's journal keeps the message.
+    private static let kept = RawAnswer.error("closed: the program keeps the message, and handles it in its next run")
+
     /// Creates the answer for an outcome.
     init(_ outcome: Outcome) {
+        if case .abandoned(.kept) = outcome {
+            self = .kept
+            return
+        }
         guard case .handled(let reply) = outcome else {
             let refusal = ErrorReply(outcome, to: "page")
             self = .error("\(refusal.code): \(refusal.message)")

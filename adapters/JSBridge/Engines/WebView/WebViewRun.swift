@@ -136,6 +136,10 @@ final class WebViewRun: SettlementSink, MailboxReader {
 
     func mayAcknowledge(_ token: UInt64) {}
 
+    func accepted(_ token: UInt64) {
+        change { state, _ in state.accept(token) }
+    }
+
     func settle(_ token: UInt64, _ outcome: Outcome) {
         change { state, effects in state.settle(token, outcome, &effects) }
     }
@@ -219,8 +223,9 @@ extension WebViewRun {
 extension RelayScript {
     fileprivate mutating func add(_ piece: RunState.Piece) {
         switch piece {
-        case .outcome(let number, .handled(let reply), _): add(reply: reply, to: number)
-        case .outcome(let number, let outcome, _): add(ErrorReply(outcome, to: "page"), of: number)
+        case .notice(let number, .accepted, _): add(acceptanceOf: number)
+        case .notice(let number, .outcome(.handled(let reply)), _): add(reply: reply, to: number)
+        case .notice(let number, .outcome(let outcome), _): add(ErrorReply(outcome, to: "page"), of: number)
         case .close: addClose("the page is closing")
         }
     }

@@ -77,6 +77,7 @@ const operations = {
     functions.reply(record[1], record[2] ?? undefined);
   },
   refuse: (record) => refuse(record[1], record[2], record[3], record[4], record[5]),
+  accepted: (record) => functions.accepted(record[1]),
   receive: (record) => functions.receive(record[1], record[2], record[3], record[4]),
   lost: (record) => pending.forEach((number) => refuse(number, 'closed', record[1])),
   close(record) {
