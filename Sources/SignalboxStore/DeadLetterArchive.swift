@@ -120,6 +120,7 @@ extension StoreAdministration {
     /// Requests that the selected letters be replayed, by the process that runs with the store or by the next one.
     ///
     /// - Parameters:
+    ///   - filter: Selects the letters.
     ///   - action: The action as which they are dispatched, or `nil` for their own.
     ///   - perSecond: The maximum number of letters that are replayed in a second, or `nil` for no limit.
     /// - Returns: The numbers of the letters, in the order in which they are replayed.

@@ -72,7 +72,7 @@ public struct MiddlewareNext: Sendable {
 
 /// Observes every decided arrival, whether or not it reached a plugin.
 ///
-/// Use an observer to count or record outcomes, and add it with ``Supervisor/observe(_:)``. If a ``Middleware`` also
+/// Use an observer to count or record outcomes, and add it with `Supervisor.observe(_:)`. If a ``Middleware`` also
 /// conforms to this protocol, adding the middleware registers it as an observer. ``Supervisor/use(_:)`` registers it
 /// for all arrivals, and adding it to a single plugin registers it for that plugin's arrivals.
 public protocol OutcomeObserver: Sendable {
@@ -106,7 +106,7 @@ public struct SettledArrival: Sendable {
 ///
 /// Use an observer for gauges that are not driven by events, such as the use of a window. The supervisor sends a report
 /// once a second, and once at the end of the run. If a ``Middleware`` or ``OutcomeObserver`` also conforms to this
-/// protocol, ``Supervisor/use(_:)`` and ``Supervisor/observe(_:)`` register it for reports as well.
+/// protocol, ``Supervisor/use(_:)`` and `Supervisor.observe(_:)` register it for reports as well.
 public protocol ReportObserver: Sendable {
     /// Notifies the observer of a report. Called on the supervisor's timer, one call at a time, so this method must not
     /// block.

@@ -13,13 +13,17 @@ public protocol MessageStore: AnyObject, Sendable {
 
     /// Adds arrivals of one source to its journal.
     ///
-    /// - Parameter committed: Called on the store's thread once the arrivals are on disk, with the row of the first. The others
-    ///   have the rows after it.
+    /// - Parameters:
+    ///   - arrivals: The arrivals, of which there is at least one.
+    ///   - committed: Called on the store's thread once the arrivals are on disk, with the row of the first. The others have
+    ///     the rows after it.
     func append(_ arrivals: [Arrival], committed: @escaping @Sendable (_ firstRow: Int64) -> Void)
 
     /// Records outcomes.
     ///
-    /// - Parameter committed: Called on the store's thread once the record is on disk, or `nil`.
+    /// - Parameters:
+    ///   - settlement: What is recorded.
+    ///   - committed: Called on the store's thread once the record is on disk, or `nil`.
     func record(_ settlement: StoredSettlement, committed: (@Sendable () -> Void)?)
 
     /// Reads the messages of a source that are in the journal, in the order in which they were appended.
@@ -37,7 +41,9 @@ public protocol MessageStore: AnyObject, Sendable {
 
     /// Returns how much of a source is in the journal.
     ///
-    /// - Parameter row: Only rows up to this one are counted.
+    /// - Parameters:
+    ///   - source: The source.
+    ///   - row: Only rows up to this one are counted.
     /// - Throws: An error of the store, if the file cannot be read.
     func journalUse(of source: SourceName, upTo row: Int64) async throws -> JournalUse
 
@@ -52,7 +58,9 @@ public protocol MessageStore: AnyObject, Sendable {
 
     /// Returns the ids of a source that have not expired, in the order in which they expire.
     ///
-    /// - Parameter count: The maximum number of ids. If there are more, those that expire last are returned.
+    /// - Parameters:
+    ///   - source: The source.
+    ///   - count: The maximum number of ids. If there are more, those that expire last are returned.
     /// - Throws: An error of the store, if the file cannot be read.
     func handledIDs(of source: SourceName, count: Int) async throws -> [HandledID]
 
