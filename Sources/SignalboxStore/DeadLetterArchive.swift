@@ -56,7 +56,11 @@ public struct DeadLetterFilter: Sendable, Hashable {
     fileprivate var conditions: (sql: String, arguments: StatementArguments) {
         var parts: [String] = []
         var values: [(any DatabaseValueConvertible)?] = []
-        if !numbers.isEmpty { parts.append("letter IN (\(numbers.map(String.init).joined(separator: ",")))") }
+        if !numbers.isEmpty {
+            // As one value, because a statement has a maximum length.
+            parts.append("letter IN (SELECT value FROM json_each(?))")
+            values.append("[\(numbers.map(String.init).joined(separator: ","))]")
+        }
         if let reason {
             parts.append("reason = ?")
             values.append(reason)
@@ -174,25 +178,23 @@ extension StoreAdministration {
 
 extension DeadLetterEntry {
     fileprivate init?(_ row: Row) {
-        guard let source = try? SourceName(row["source_name"] as String) else { return nil }
-        let plugin: String? = row["plugin"]
-        let replayAt: Int64? = row["replay_at"]
+        guard let name = row.text("source_name"), let source = try? SourceName(name) else { return nil }
         self.init(
-            number: row["letter"],
+            number: row.number("letter") ?? 0,
             letter: StoredDeadLetter(
                 message: StoredMessage(row, source: source),
-                outcome: row["outcome"],
-                reason: row["reason"],
-                detail: row["detail"],
-                path: row["path"],
-                explanation: Bytes(row["explanation"] as String),
-                attempts: row["attempts"],
-                plugin: plugin.flatMap(ActionName.init(stored:))
+                outcome: row.text("outcome") ?? "",
+                reason: row.text("reason") ?? "",
+                detail: row.text("detail") ?? "",
+                path: row.text("path"),
+                explanation: Bytes(row.text("explanation") ?? "[]"),
+                attempts: Int(row.number("attempts") ?? 0),
+                plugin: row.text("plugin").flatMap(ActionName.init(stored:))
             ),
-            failures: row["failures"],
-            firstAt: WallTime(nanosecondsSince1970: row["first_at"]),
-            lastAt: WallTime(nanosecondsSince1970: row["last_at"]),
-            isToBeReplayed: replayAt != nil
+            failures: Int(row.number("failures") ?? 0),
+            firstAt: WallTime(nanosecondsSince1970: row.number("first_at") ?? 0),
+            lastAt: WallTime(nanosecondsSince1970: row.number("last_at") ?? 0),
+            isToBeReplayed: row.number("replay_at") != nil
         )
     }
 }

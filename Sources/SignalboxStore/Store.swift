@@ -32,17 +32,29 @@ public final class Store: MessageStore {
     /// - Throws: ``StoreError`` if another process uses the store, if the file cannot be used, or if it is damaged or of a later
     ///   version.
     public convenience init(path: String, options: StoreOptions = StoreOptions()) throws(StoreError) {
+        try self.init(path: path, options: options, dispatchesJournal: true)
+    }
+
+    /// - Parameter dispatchesJournal: Whether the journal is worked off. If not, ``close()`` does not hide a crash of the program
+    ///   before.
+    package convenience init(path: String, options: StoreOptions, dispatchesJournal: Bool) throws(StoreError) {
         options.check()
         let lock = try StoreLock(of: path)
         do {
             let pool = try DatabasePool(path: path, configuration: StoreFile.configuration)
-            try self.init(path, pool, lock, options)
+            try self.init(path, pool, lock, options, dispatchesJournal: dispatchesJournal)
         } catch {
             throw StoreError(error, path: path)
         }
     }
 
-    private init(_ path: String, _ pool: DatabasePool, _ lock: StoreLock, _ options: StoreOptions) throws {
+    private init(
+        _ path: String,
+        _ pool: DatabasePool,
+        _ lock: StoreLock,
+        _ options: StoreOptions,
+        dispatchesJournal: Bool
+    ) throws {
         let (secret, wasInterrupted, tables) = try pool.writeWithoutTransaction { db in
             try StoreSchema.migrate(db, path: path)
             try db.execute(sql: "PRAGMA synchronous = FULL")
@@ -54,17 +66,18 @@ public final class Store: MessageStore {
         self.lock = lock
         self.secret = secret
         self.wasInterrupted = wasInterrupted
-        writer = StoreWriter(pool, tables, path: path)
+        let isInterrupted = wasInterrupted && !dispatchesJournal
+        writer = StoreWriter(pool, tables, path: path, isInterruptedAfter: isInterrupted)
     }
 
     /// Commits what is pending, and closes the file. Call this after the supervisor's run. Later changes are ignored.
     ///
     /// - Throws: ``StoreError`` if the last commit fails.
     public func close() throws(StoreError) {
+        defer { lock.release() }
         do {
+            defer { try? pool.close() }
             try writer.close()
-            try pool.close()
-            lock.release()
         } catch {
             throw StoreError(error, path: path)
         }
@@ -108,6 +121,9 @@ extension Store {
     /// The current time of the system's wall clock.
     public var now: WallTime { .current }
 
+    /// Forgets that a message was dispatched alone.
+    public func survivedAlone(_ row: Int64) { writer.add(.survivedAlone(row)) }
+
     /// Sets what receives the store's events. The supervisor calls this.
     public func observe(_ onEvent: @escaping @Sendable (StoreEvent) -> Void) { writer.observe(onEvent) }
 }
@@ -135,7 +151,8 @@ extension Store {
             while size < bytes, let row = try rows.next() {
                 let message = StoredMessage(row, source: source)
                 size += message.original.count
-                messages.append(JournaledMessage(row: row["row"], crashes: row["crashes"], message: message))
+                let crashes = Int(row.number("crashes") ?? 0)
+                messages.append(JournaledMessage(row: row.number("row") ?? 0, crashes: crashes, message: message))
             }
             return messages
         }
@@ -169,14 +186,14 @@ extension Store {
             let row = try Row.fetchOne(
                 db,
                 sql: """
-                    SELECT COUNT(*) AS rows, TOTAL(LENGTH(original)) AS bytes, MAX(row) AS last FROM journal
+                    SELECT COUNT(*) AS rows, SUM(LENGTH(original)) AS bytes, MAX(row) AS last FROM journal
                     WHERE source = (SELECT id FROM sources WHERE name = ?) AND row <= ?
                     """,
                 arguments: [source.text, row]
             )
-            guard let row, let last: Int64 = row["last"] else { return JournalUse() }
-            let bytes: Double = row["bytes"]
-            return JournalUse(rows: row["rows"], bytes: Int(bytes), lastRow: last)
+            guard let row, let last = row.number("last") else { return JournalUse() }
+            let bytes = row.number("bytes") ?? 0
+            return JournalUse(rows: Int(row.number("rows") ?? 0), bytes: Int(bytes), lastRow: last)
         }
     }
 
@@ -214,12 +231,11 @@ extension Store {
                 arguments: [now, count]
             )
             return rows.compactMap { row in
-                guard let source = try? SourceName(row["source_name"] as String) else { return nil }
-                let action: String? = row["replay_as"]
+                guard let name = row.text("source_name"), let source = try? SourceName(name) else { return nil }
                 return RequestedReplay(
-                    letter: row["letter"],
+                    letter: row.number("letter") ?? 0,
                     message: StoredMessage(row, source: source),
-                    action: action.flatMap(ActionName.init(stored:))
+                    action: row.text("replay_as").flatMap(ActionName.init(stored:))
                 )
             }
         }
@@ -228,16 +244,17 @@ extension Store {
 
 extension HandledID {
     fileprivate init?(_ row: Row) {
-        guard let id = ActionID(row["message_id"] as String) else { return nil }
-        let source: String = row["event_source"]
-        let reply: Data? = row["reply"]
+        guard let id = row.text("message_id").flatMap({ ActionID($0) }), let content = row.number("content"),
+            let handledAt = row.number("handled_at"), let expiresAt = row.number("expires_at")
+        else { return nil }
+        let source = row.text("event_source") ?? ""
         self.init(
             id: id,
             eventSource: source.isEmpty ? nil : source,
-            content: UInt64(bitPattern: row["content"] as Int64),
-            reply: reply.map { Bytes(Array($0)) },
-            handledAt: WallTime(nanosecondsSince1970: row["handled_at"]),
-            expiresAt: WallTime(nanosecondsSince1970: row["expires_at"])
+            content: UInt64(bitPattern: content),
+            reply: row.bytes("reply").map { Bytes($0) },
+            handledAt: WallTime(nanosecondsSince1970: handledAt),
+            expiresAt: WallTime(nanosecondsSince1970: expiresAt)
         )
     }
 }

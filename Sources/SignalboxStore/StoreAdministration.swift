@@ -78,18 +78,21 @@ extension StoreAdministration {
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT name, COUNT(*) AS rows, TOTAL(LENGTH(original)) AS bytes, MAX(row) AS last
+                    SELECT name, COUNT(*) AS rows, SUM(LENGTH(original)) AS bytes, MAX(row) AS last
                     FROM journal JOIN sources ON sources.id = journal.source GROUP BY sources.id
                     """
             )
             for row in rows {
-                guard let name = try? SourceName(row["name"] as String) else { continue }
-                let bytes: Double = row["bytes"]
-                info.journal[name] = JournalUse(rows: row["rows"], bytes: Int(bytes), lastRow: row["last"])
+                guard let text = row.text("name"), let name = try? SourceName(text) else { continue }
+                info.journal[name] = JournalUse(
+                    rows: Int(row.number("rows") ?? 0),
+                    bytes: Int(row.number("bytes") ?? 0),
+                    lastRow: row.number("last") ?? 0
+                )
             }
             let totals = try Row.fetchOne(db, sql: "SELECT count, bytes FROM dead_letter_totals")
-            info.deadLetters = totals?["count"] ?? 0
-            info.deadLetterBytes = totals?["bytes"] ?? 0
+            info.deadLetters = Int(totals?.number("count") ?? 0)
+            info.deadLetterBytes = Int(totals?.number("bytes") ?? 0)
             let replays = "SELECT COUNT(*) FROM dead_letters WHERE replay_at IS NOT NULL"
             info.replays = try Int.fetchOne(db, sql: replays) ?? 0
             info.handledIDs = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM handled_ids") ?? 0

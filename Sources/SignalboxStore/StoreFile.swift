@@ -26,6 +26,11 @@ enum StoreFile {
             try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('secret', ?)", arguments: [text])
             secret = StoreSecret(words: words)
         }
+        // Wrong totals in a file that was changed by hand would delete letters.
+        try db.execute(
+            sql:
+                "UPDATE dead_letter_totals SET (count, bytes) = (SELECT COUNT(*), IFNULL(SUM(size), 0) FROM dead_letters)"
+        )
         let wasRunning = try Int.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'running'") ?? 0
         try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('running', 1)")
         return (secret ?? StoreSecret(words: [0, 0, 0]), wasRunning != 0)

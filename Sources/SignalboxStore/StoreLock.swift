@@ -16,12 +16,12 @@ final class StoreLock: Sendable {
 
     /// - Throws: ``StoreError`` if another process holds the lock, or the file cannot be created.
     init(of path: String) throws(StoreError) {
-        let file = path + ".lock"
+        let file = StoreLock.resolved(path) + ".lock"
         let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw StoreError(.unavailable, "\(file): \(StoreLock.reason(errno)); check the folder and its permissions")
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        guard StoreLock.lock(descriptor) else {
             let holder = StoreLock.holder(descriptor)
             close(descriptor)
             let who = holder.map { "process \($0)" } ?? "another process"
@@ -44,9 +44,25 @@ final class StoreLock: Sendable {
         if let held { close(held) }
     }
 
+    /// Locks the file. Another process that looks for the holder has the lock for a moment.
+    private static func lock(_ descriptor: Int32) -> Bool {
+        for _ in 0..<20 {
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+            usleep(10_000)
+        }
+        return false
+    }
+
+    /// Returns the path without symbolic links, so that two names of one file share a lock.
+    private static func resolved(_ path: String) -> String {
+        guard let found = realpath(path, nil) else { return path }
+        defer { free(found) }
+        return String(cString: found)
+    }
+
     /// Returns the process that uses a store, or `nil` if none does.
     static func holder(of path: String) -> Int32? {
-        let descriptor = open(path + ".lock", O_RDONLY | O_CLOEXEC)
+        let descriptor = open(resolved(path) + ".lock", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         guard flock(descriptor, LOCK_SH | LOCK_NB) != 0 else { return nil }

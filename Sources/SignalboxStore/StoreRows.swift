@@ -28,28 +28,31 @@ extension StoredMessage {
         ]
     }
 
-    /// Creates a message from a row.
+    /// Creates a message from a row. A value of a wrong type, in a damaged file, becomes an empty one.
     ///
     /// - Parameter source: The name of the source.
     init(_ row: Row, source: SourceName) {
-        let action: String? = row["action"]
-        let id: String? = row["message_id"]
-        let expiresAt: Int64? = row["expires_at"]
-        let original: Data = row["original"]
         self.init(
             source: source,
-            factsKind: row["facts_kind"],
-            facts: Bytes(row["facts"] as String),
-            action: action.flatMap(ActionName.init(stored:)),
-            id: id.flatMap { ActionID($0) },
-            hasSenderID: row["has_sender_id"],
-            envelope: EnvelopeKind(named: row["envelope"]),
-            payload: PayloadKind(rawValue: row["payload"]) ?? .json,
-            receivedAt: WallTime(nanosecondsSince1970: row["received_at"]),
-            expiresAt: expiresAt.map(WallTime.init(nanosecondsSince1970:)),
-            original: Bytes(Array(original))
+            factsKind: row.text("facts_kind") ?? "",
+            facts: Bytes(row.text("facts") ?? "null"),
+            action: row.text("action").flatMap(ActionName.init(stored:)),
+            id: row.text("message_id").flatMap { ActionID($0) },
+            hasSenderID: row.number("has_sender_id") == 1,
+            envelope: EnvelopeKind(named: row.text("envelope") ?? ""),
+            payload: PayloadKind(rawValue: row.text("payload") ?? "") ?? .json,
+            receivedAt: WallTime(nanosecondsSince1970: row.number("received_at") ?? 0),
+            expiresAt: row.number("expires_at").map(WallTime.init(nanosecondsSince1970:)),
+            original: Bytes(row.bytes("original") ?? [])
         )
     }
+}
+
+/// Reads columns of a file that may be damaged, or that another program has written.
+extension Row {
+    func text(_ column: String) -> String? { String.fromDatabaseValue(self[column]) }
+    func number(_ column: String) -> Int64? { Int64.fromDatabaseValue(self[column]) }
+    func bytes(_ column: String) -> [UInt8]? { Data.fromDatabaseValue(self[column]).map { Array($0) } }
 }
 
 extension WallTime {

@@ -35,7 +35,7 @@ enum StoreSchema {
             first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, replay_at INTEGER, replay_as TEXT
         );
         CREATE INDEX dead_letters_by_time ON dead_letters(last_at);
-        CREATE INDEX dead_letters_to_replay ON dead_letters(letter) WHERE replay_at IS NOT NULL;
+        CREATE INDEX dead_letters_to_replay ON dead_letters(replay_at, letter) WHERE replay_at IS NOT NULL;
 
         -- Other processes delete and import letters, so the totals are kept in the file.
         CREATE TABLE dead_letter_totals(count INTEGER NOT NULL, bytes INTEGER NOT NULL);
@@ -72,6 +72,7 @@ enum StoreSchema {
                     + " \(version)); use that version, or name another file"
             )
         }
+        guard found >= 0 else { throw StoreError(.damaged, "\(path): the version \(found) of this store is not one") }
         guard found < version else { return }
         try db.inTransaction(.immediate) {
             for step in steps[found...] { try db.execute(sql: step) }

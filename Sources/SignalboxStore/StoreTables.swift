@@ -25,10 +25,20 @@ struct StoreTables {
     /// - Throws: An error of the database.
     init(_ db: Database, _ options: StoreOptions) throws {
         self.options = options
-        nextRow = 1 + (try Int64.fetchOne(db, sql: "SELECT MAX(row) FROM journal") ?? 0)
+        let last = try Int64.fetchOne(db, sql: "SELECT MAX(row) FROM journal") ?? 0
+        guard last < .max else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the journal has no rows left")
+        }
+        nextRow = last + 1
         let rows = try Row.fetchAll(db, sql: "SELECT id, name FROM sources")
         sources = Dictionary(
-            rows.compactMap { row in (try? SourceName(row["name"] as String)).map { ($0, row["id"]) } },
+            rows.compactMap { row in
+                guard let name = row.text("name"), let source = try? SourceName(name), let number = row.number("id")
+                else {
+                    return nil
+                }
+                return (source, number)
+            },
             uniquingKeysWith: { first, _ in first }
         )
     }
@@ -185,6 +195,7 @@ extension StoreTables {
                     "DELETE FROM dead_letters WHERE letter IN (SELECT letter FROM dead_letters ORDER BY last_at LIMIT ?)",
                 arguments: [excess]
             )
+            guard db.changesCount > 0 else { break }
             deleted += db.changesCount
             (count, bytes) = try totals(db)
         }
@@ -197,7 +208,7 @@ extension StoreTables {
 
     private func totals(_ db: Database) throws -> (count: Int, bytes: Int) {
         let row = try Row.fetchOne(db, sql: "SELECT count, bytes FROM dead_letter_totals")
-        return (row?["count"] ?? 0, row?["bytes"] ?? 0)
+        return (Int(row?.number("count") ?? 0), Int(row?.number("bytes") ?? 0))
     }
 }
 

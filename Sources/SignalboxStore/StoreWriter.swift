@@ -14,6 +14,7 @@ final class StoreWriter: Sendable {
         case append([Arrival], committed: @Sendable (Int64) -> Void)
         case settle(StoredSettlement, committed: (@Sendable () -> Void)?)
         case beginAlone(Int64, committed: @Sendable () -> Void)
+        case survivedAlone(Int64)
         /// Changes nothing.
         case flush(done: @Sendable () -> Void)
     }
@@ -33,10 +34,13 @@ final class StoreWriter: Sendable {
     private let state = Mutex(State())
     private let pool: DatabasePool
     private let path: String
+    /// Whether the next program must be told that one ended without closing the store.
+    private let isInterruptedAfter: Bool
     /// Changed on the writer queue only.
     private let tables: Mutex<StoreTables>
 
-    init(_ pool: DatabasePool, _ tables: StoreTables, path: String) {
+    init(_ pool: DatabasePool, _ tables: StoreTables, path: String, isInterruptedAfter: Bool) {
+        self.isInterruptedAfter = isInterruptedAfter
         self.pool = pool
         self.tables = Mutex(tables)
         self.path = path
@@ -53,7 +57,11 @@ final class StoreWriter: Sendable {
             return (!state.isScheduled, false)
         }
         if isFirst { schedule() }
-        if isClosed, case .flush(let done) = change { done() }
+        guard isClosed else { return }
+        switch change {
+        case .flush(let done), .beginAlone(_, let done): done()
+        case .append, .settle, .survivedAlone: break
+        }
     }
 
     func observe(_ onEvent: @escaping @Sendable (StoreEvent) -> Void) { state.withLock { $0.onEvent = onEvent } }
@@ -69,7 +77,8 @@ final class StoreWriter: Sendable {
                 return state.pending
             }
             if !changes.isEmpty { try commit(changes, db) }
-            try db.execute(sql: "UPDATE meta SET value = 0 WHERE key = 'running'")
+            let running = isInterruptedAfter ? 1 : 0
+            try db.execute(sql: "UPDATE meta SET value = ? WHERE key = 'running'", arguments: [running])
         }
     }
 
@@ -78,15 +87,55 @@ final class StoreWriter: Sendable {
     }
 
     private func commitPending(_ db: Database) {
-        let changes = state.withLock { state in
+        let changes = state.withLock { state -> [Change] in
+            guard !state.isClosed else { return [] }
             defer { state.pending = [] }
             return state.pending
         }
+        guard !changes.isEmpty else { return }
         do {
             try commit(changes, db)
         } catch {
+            guard StoreWriter.mayPass(error) || !commitEach(changes, db) else { return continueOrRest() }
             return retryLater(changes, error)
         }
+        continueOrRest()
+    }
+
+    /// Returns whether a commit with the same changes may succeed later.
+    private static func mayPass(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError else { return true }
+        let passing: [ResultCode] = [
+            .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_NOMEM, .SQLITE_READONLY,
+            .SQLITE_CANTOPEN,
+            .SQLITE_CORRUPT,
+        ]
+        return passing.contains(error.resultCode)
+    }
+
+    /// Commits changes one by one, because one of them can never be committed. That one is reported and left out, so its arrivals
+    /// are not acknowledged, or stay in the journal.
+    ///
+    /// - Returns: `false` if nothing was committed.
+    private func commitEach(_ changes: [Change], _ db: Database) -> Bool {
+        var refused: (any Error)?
+        var isAnyCommitted = false
+        for change in changes {
+            do {
+                try commit([change], db)
+                isAnyCommitted = true
+            } catch {
+                refused = error
+            }
+        }
+        guard isAnyCommitted || changes.count == 1 else { return false }
+        if let refused, let onEvent = state.withLock({ $0.onEvent }) {
+            onEvent(.writeFailed(StoreError(refused, path: path).description))
+        }
+        return true
+    }
+
+    private func continueOrRest() {
         let (recovered, onEvent, continues) = state.withLock {
             state -> (Int, (@Sendable (StoreEvent) -> Void)?, Bool) in
             defer { state.failures = 0 }
@@ -128,6 +177,8 @@ final class StoreWriter: Sendable {
         case .beginAlone(let row, let committed):
             try db.execute(sql: "UPDATE journal SET crashes = crashes + 1 WHERE row = ?", arguments: [row])
             done.append(committed)
+        case .survivedAlone(let row):
+            try db.execute(sql: "UPDATE journal SET crashes = 0 WHERE row = ?", arguments: [row])
         case .flush(let call): done.append(call)
         }
     }

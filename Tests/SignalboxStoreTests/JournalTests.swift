@@ -116,6 +116,52 @@ import Testing
         #expect(info.deadLetters == 2)
     }
 
+    /// A broker redelivers a message whose acknowledgement it has not read.
+    @Test func aDuplicateLeavesTheJournalToo() async throws {
+        let folder = try StoreFolder()
+        let (calls, gate) = (EventList<Int>(), Gate())
+        try await run(at: folder.store, durability: .journal(), { try $0.register(slow(calls, gate)) }) { adapter in
+            let first = await adapter.pay(1..<2)[0]
+            await gate.untilArrived(1)
+            let coalesced = await adapter.pay(1..<2)[0]
+            gate.open()
+            #expect(await first.outcome == .handled(reply: nil))
+            #expect(await coalesced.outcome == .handled(reply: nil))
+            #expect(await adapter.pay(1..<2)[0].outcome == .handled(reply: nil))
+        }
+        #expect(calls.all == [1])
+        #expect(try StoreAdministration(path: folder.store).info().journal.isEmpty)
+    }
+
+    @Test func aMessageLargerThanWhatIsLeftPassesWhileAQuarterIsFree() async throws {
+        let folder = try StoreFolder()
+        let calls = EventList<Int>()
+        let limits = JournalLimits(bytes: 100)
+        try await run(at: folder.store, durability: .journal(limits), { try $0.register(slow(calls)) }) { adapter in
+            let large = #"{"amount":1,"note":"\#(String(repeating: "x", count: 1_000))"}"#
+            #expect(await adapter.send("payment", body: large) == .handled(reply: nil))
+            for message in await adapter.pay(2..<20) { #expect(await message.outcome == .handled(reply: nil)) }
+        }
+        #expect(calls.all == Array(1..<20))
+    }
+
+    /// The drain limit passes while a dead letter waits for the disk.
+    @Test func aFullDiskDoesNotKeepTheProgramFromEnding() async throws {
+        let folder = try StoreFolder()
+        let store = try Store(path: folder.store)
+        let supervisor = Supervisor.with(store, drainLimit: .milliseconds(50))
+        let (events, adapter) = (EventList<StoreEvent>(), InMemoryAdapter(source: "push", features: .redelivers))
+        store.observe { events.append($0) }
+        try supervisor.add(adapter)
+        let message = try await supervisor.whileRunning {
+            try await store.limitPages(0)
+            let message = await adapter.post("nothing", body: "\"\(String(repeating: "x", count: 9_000))\"")
+            _ = await events.first(1)
+            return message
+        }
+        #expect(!message.isAcknowledged)
+    }
+
     @Test func aPluginThatGivesAMessageBackGetsItAgain() async throws {
         let folder = try StoreFolder()
         let calls = EventList<Int>()

@@ -68,7 +68,12 @@ final class Settler: Sendable {
         admission = Admission(options, features, core)
         isJournaled = options.journal != nil
         recorder = core.store.map { [admission] in
-            StoreRecorder(store: $0, source: source, deduplication: admission.deduplication)
+            StoreRecorder(
+                store: $0,
+                source: source,
+                deduplication: admission.deduplication,
+                commits: core.pendingCommits
+            )
         }
         ackDeadlineTicks =
             features.contains(.redelivers) && !isJournaled
@@ -101,14 +106,14 @@ extension Settler {
         if case .handled = outcome {
             counters.count(outcome)
             guard let recorder else { return notify(slice, position, outcome, attempts, meter) }
-            return recorder.record(slice.arrivals[position], outcome, letter: nil, sink: slice.sink) { [self] in
-                notify(slice, position, outcome, attempts, meter)
-            }
+            return record(slice, position, outcome, nil, attempts, meter, recorder)
         }
         let (arrival, plugin) = (slice.arrivals[position], slice.plugin)
         var given = outcome
-        if let reason = outcome.reasonToGiveBack(plugin), isGivenBack(arrival) {
+        if let reason = outcome.reasonToGiveBack(plugin), isGivenBack(arrival, slice.sink) {
             given = .abandoned(.givenBack(reason))
+        } else if case .abandoned(let abandonment) = outcome, isJournaled, !abandonment.isGivenBack {
+            given = .abandoned(.kept)
         }
         let outcome = given
         counters.count(outcome)
@@ -120,14 +125,31 @@ extension Settler {
         core.deadLetters.add(letter)
         log.deadLetter(arrival, outcome, attempts, plugin: plugin)
         guard let recorder else { return notify(slice, position, outcome, attempts, meter) }
-        recorder.record(arrival, outcome, letter: letter, sink: slice.sink) { [self] in
+        record(slice, position, outcome, letter, attempts, meter, recorder)
+    }
+
+    /// Records an outcome in the store, and then notifies all who wait for it.
+    private func record(
+        _ slice: BatchSlice,
+        _ position: Int,
+        _ outcome: Outcome,
+        _ letter: DeadLetter?,
+        _ attempts: AttemptCount,
+        _ meter: CallMeter?,
+        _ recorder: StoreRecorder
+    ) {
+        recorder.record(slice.arrivals[position], outcome, letter: letter, sink: slice.sink) { [self] in
             notify(slice, position, outcome, attempts, meter)
+        } abandoned: { [self] in
+            notify(slice, position, .abandoned(.drain), attempts, meter)
         }
     }
 
     /// Returns whether an arrival that a plugin gives back is delivered again.
-    private func isGivenBack(_ arrival: Arrival) -> Bool {
-        isJournaled || ackDeadlineTicks != nil && arrival.origin.facts.isRedelivered
+    private func isGivenBack(_ arrival: Arrival, _ sink: any SettlementSink) -> Bool {
+        guard isJournaled || ackDeadlineTicks != nil && arrival.origin.facts.isRedelivered else { return false }
+        // A dead letter whose replay fails is a dead letter.
+        return (sink as? any StoredArrivals)?.place(of: arrival.record.token).letter == nil
     }
 
     /// Notifies the metrics and observers, the adapter, and the adapters of the duplicates of an outcome.
@@ -154,7 +176,23 @@ extension Settler {
         meter(of: plugin).countDuplicate(outcome)
         counters.duplicates.wrappingAdd(1, ordering: .relaxed)
         notifyObservers(delivery.arrival, outcome, plugin, .none, isDuplicate: true)
-        notifyAdapter(delivery.arrival, outcome, delivery.sink)
+        let place =
+            recorder == nil ? nil : (delivery.sink as? any StoredArrivals)?.place(of: delivery.arrival.record.token)
+        guard let recorder, let place, outcome.isDecided else {
+            return notifyAdapter(delivery.arrival, outcome, delivery.sink)
+        }
+        // The letter of the first arrival keeps the message of a row. A letter that is replayed keeps its own.
+        var letter: DeadLetter?
+        if case .handled = outcome {
+        } else if place.letter != nil {
+            letter = DeadLetter(delivery.arrival, outcome: outcome, plugin: plugin?.outline, .none)
+        }
+        let kept = letter
+        recorder.record(delivery.arrival, outcome, letter: kept, sink: delivery.sink) { [self] in
+            notifyAdapter(delivery.arrival, outcome, delivery.sink)
+        } abandoned: { [self] in
+            notifyAdapter(delivery.arrival, .abandoned(.drain), delivery.sink)
+        }
     }
 
     /// Returns the meter for arrivals of this source for a plugin.

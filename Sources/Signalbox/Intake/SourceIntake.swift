@@ -128,6 +128,10 @@ extension SourceIntake {
     func open() {
         guard let recorder = settler.recorder, let deduplication = recorder.deduplication else { return openNow() }
         settler.core.startTask { [self] in
+            // What an earlier source of this name has recorded may still wait for the disk.
+            await withUnsafeContinuation { continuation in
+                recorder.store.record(StoredSettlement(source: source)) { continuation.resume() }
+            }
             await deduplication.restore(from: recorder.store, of: source, settler.core)
             openNow()
         }

@@ -50,10 +50,10 @@ enum LogKind: String, CaseIterable, Sendable {
         case .sourceRemoved: "source removed"
         case .draining: "draining"
         case .notReturned: "plugin has not returned"
-        case .storeFailed: "the store cannot be written; nothing is acknowledged until it can"
+        case .storeFailed: "the store cannot be written"
         case .storeRecovered: "the store can be written again"
         case .storeUnreadable: "the store cannot be read"
-        case .lettersDeleted: "dead letters were deleted from the store, which has reached a limit"
+        case .lettersDeleted: "dead letters were deleted: the store has reached a limit"
         case .lettersNearlyFull: "the store's dead letters are close to a limit"
         }
     }

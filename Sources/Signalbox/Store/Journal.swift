@@ -13,8 +13,6 @@ final class Journal: Intake {
     let store: any MessageStore
     let intake: SourceIntake
     let adapter: any RestoringAdapter
-    /// The last row that may be of an earlier run.
-    let lastRowBefore: Int64
     private let limits: JournalLimits
     private let state: Mutex<JournalState>
 
@@ -32,7 +30,6 @@ final class Journal: Intake {
         source = intake.source
         self.limits = limits
         self.store = store
-        lastRowBefore = store.lastRow
         self.intake = intake
         self.adapter = adapter
         state = Mutex(JournalState())
@@ -44,7 +41,7 @@ final class Journal: Intake {
 extension Journal {
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
         let count = state.withLock { state -> Int in
-            guard !state.isClosed, !state.isTooOld else { return 0 }
+            guard state.isStarted, !state.isClosed, !state.isTooOld else { return 0 }
             let count = state.room(for: batch, limits, intake.settler.window.limits)
             state.uncommitted.rows += count
             state.uncommitted.bytes += batch[..<count].reduce(0) { $0 + $1.originalLength }
@@ -52,7 +49,9 @@ extension Journal {
         }
         guard count > 0 else { return 0 }
         let taken = count == batch.count ? batch : Array(batch[..<count])
-        store.append(taken) { [self] row in committed(taken, row, sink) }
+        let commits = intake.settler.core.pendingCommits
+        let number = commits.add { for arrival in taken { sink.settle(arrival.token, .abandoned(.drain)) } }
+        store.append(taken) { [self] row in if commits.take(number) { committed(taken, row, sink) } }
         return count
     }
 
@@ -71,6 +70,8 @@ extension Journal {
 
     /// Acknowledges arrivals that are on disk, and dispatches them unless older ones wait. Called on the store's thread, in order.
     private func committed(_ arrivals: [Arrival], _ firstRow: Int64, _ sink: any SettlementSink) {
+        // Before anyone can settle them.
+        for arrival in arrivals { sink.accepted(arrival.token) }
         let lastRow = firstRow + Int64(arrivals.count) - 1
         let (isLive, unowned) = state.withLock { state -> (Bool, ArraySlice<Arrival>) in
             let bytes = arrivals.reduce(0) { $0 + $1.originalLength }
@@ -83,7 +84,6 @@ extension Journal {
             }
             return (false, state.wait(for: arrivals[...], firstRow, sink))
         }
-        for arrival in arrivals { sink.accepted(arrival.token) }
         for arrival in unowned { sink.settle(arrival.token, .abandoned(.kept)) }
         wakeWaiters()
         if isLive { dispatch(arrivals, firstRow, sink) }
@@ -123,8 +123,11 @@ extension Journal {
     /// - Returns: Whether more messages can be dispatched.
     func waitForOutcome(of row: Int64, _ dispatch: () async -> Bool) async -> Bool {
         let outcome = OutcomeSignal()
-        state.withLock { $0.alone = (row, outcome) }
-        guard await dispatch() else { return false }
+        let isOpen = state.withLock { state in
+            state.alone = (row, outcome)
+            return !state.isClosed
+        }
+        guard isOpen, await dispatch() else { return false }
         return await outcome.value()
     }
 
@@ -132,8 +135,7 @@ extension Journal {
     func giveBack(_ row: Int64, owner: Owner?) {
         let now = intake.settler.core.now
         let tick = intake.settler.core.configuration.tick
-        let waiter = state.withLock { $0.takeWaiter(of: row) }
-        waiter?.set(true)
+        noteSurvival(of: row)
         let refused = state.withLock { state -> Owner? in
             guard !state.isClosed else { return owner ?? state.owners.removeValue(forKey: row) }
             state.returned.add(row, at: now, tick: tick)
@@ -143,6 +145,13 @@ extension Journal {
             return nil
         }
         refused?.sink.settle(refused?.token ?? 0, .abandoned(.kept))
+    }
+
+    /// Notes that a message has no outcome, and that the program did not end because of it.
+    func noteSurvival(of row: Int64) {
+        guard let waiter = state.withLock({ $0.takeWaiter(of: row) }) else { return }
+        store.survivedAlone(row)
+        waiter.set(true)
     }
 
     /// Returns what waits for the outcome of a message that was read from disk.
@@ -161,8 +170,14 @@ extension Journal {
 // MARK: - Life cycle
 
 extension Journal {
+    /// Starts when everything that was recorded before is on disk, also by an earlier journal of the source.
     func start() {
-        intake.settler.core.startTask { [self] in await JournalBacklog(journal: self).run(isStart: true) }
+        store.record(StoredSettlement(source: source)) { [self] in
+            let lastRow = store.lastRow
+            state.withLock { $0.isStarted = true }
+            wakeWaiters()
+            intake.settler.core.startTask { [self] in await JournalBacklog(journal: self).run(startingAfter: lastRow) }
+        }
     }
 
     /// Takes no more arrivals. Messages without an outcome stay in the journal.
@@ -195,7 +210,7 @@ extension Journal {
     }
 
     private func readBacklog() {
-        intake.settler.core.startTask { [self] in await JournalBacklog(journal: self).run(isStart: false) }
+        intake.settler.core.startTask { [self] in await JournalBacklog(journal: self).run(startingAfter: nil) }
     }
 
     // MARK: For the backlog

@@ -1,4 +1,5 @@
 import SignalboxCore
+import Synchronization
 
 /// Reads messages of one source from its journal and dispatches them, in order.
 struct JournalBacklog {
@@ -13,18 +14,15 @@ struct JournalBacklog {
     /// Dispatches what an earlier run has left. After that, and whenever the source has fallen behind, dispatches everything that
     /// was not dispatched yet.
     ///
-    /// - Parameter isStart: Whether this is the start of the run.
-    func run(isStart: Bool) async {
+    /// - Parameter lastRow: The last row of an earlier run, or `nil` if this is not the start.
+    func run(startingAfter lastRow: Int64?) async {
         var left: Int64 = 0
-        if isStart {
-            guard
-                let use = await read({
-                    try await journal.store.journalUse(of: journal.source, upTo: journal.lastRowBefore)
-                })
-            else { return }
+        if let lastRow {
+            let use = await read { try await journal.store.journalUse(of: journal.source, upTo: lastRow) }
+            guard let use else { return }
             journal.setUse(use)
             left = use.lastRow
-            if journal.store.wasInterrupted, use.rows > 0, await !dispatchSuspects(upTo: left) { return }
+            if isSearchNeeded, use.rows > 0, await !dispatchSuspects(upTo: left) { return }
         }
         while let position = journal.position {
             do { try await journal.intake.room() } catch { return }
@@ -37,13 +35,21 @@ struct JournalBacklog {
                 )
             }
             guard let messages else { return }
-            guard let last = messages.last else {
+            // Later rows are on disk too, but their senders are not known yet.
+            let known = Array(messages.prefix { $0.row <= position.committed })
+            guard let last = known.last else {
                 if journal.endBacklog(at: position.committed) { return }
                 continue
             }
-            guard await dispatch(messages, isRedelivered: { $0 <= left }) else { return }
+            guard await dispatch(known, isRedelivered: { $0 <= left }) else { return }
             journal.setDispatched(last.row)
         }
+    }
+
+    /// Whether a message may have ended an earlier run. This is true once for each source.
+    private var isSearchNeeded: Bool {
+        guard journal.store.wasInterrupted else { return false }
+        return journal.intake.settler.core.searchedSources.withLock { $0.insert(journal.source).inserted }
     }
 
     /// Dispatches messages that plugins gave back.
@@ -135,7 +141,10 @@ extension JournalBacklog {
             )
             let arrivals = restored([message]) { _ in true }
             let sink = JournalSink(journal, arrivals, rows: [message.row], adapter: nil)
-            return journal.intake.reject(arrivals, rejection, to: sink)
+            while !journal.intake.reject(arrivals, rejection, to: sink) {
+                do { try await journal.intake.room() } catch { return false }
+            }
+            return true
         }
         await journal.store.beginAlone(message.row)
         return await journal.waitForOutcome(of: message.row) {

@@ -44,6 +44,7 @@ final class JournalSink: StoredArrivals {
         if abandonment.isGivenBack {
             journal.giveBack(row, owner: adapter.map { Journal.Owner(sink: $0, token: token) })
         } else {
+            journal.noteSurvival(of: row)
             notify(row, token, .abandoned(.kept))
         }
     }

@@ -6,6 +6,8 @@ struct JournalState: Sendable {
     var uncommitted = JournalUse()
     /// What is committed and unfinished.
     var kept = JournalUse()
+    /// Whether everything that an earlier journal of the source has recorded is on disk. Until then, nothing is taken.
+    var isStarted = false
     /// Whether arrivals are read from disk, because there are older ones that were not dispatched.
     var isBehind = true
     /// The last row that was dispatched.
@@ -30,8 +32,14 @@ extension JournalState {
         var count = 0
         for arrival in batch {
             let length = arrival.originalLength
-            guard rows < limits.rows, bytes + length <= limits.bytes || rows == 0 else { break }
-            guard newRows < window.arrivals, newBytes + length <= window.bytes || newRows == 0 else { break }
+            // A message that is larger than what is left passes while a quarter is free, as `hasRoom` promises.
+            guard rows < limits.rows, bytes + length <= limits.bytes || JournalState.hasQuarter(limits.bytes, bytes)
+            else {
+                break
+            }
+            guard newRows < window.arrivals,
+                newBytes + length <= window.bytes || JournalState.hasQuarter(window.bytes, newBytes)
+            else { break }
             rows += 1
             bytes += length
             newRows += 1
@@ -43,11 +51,13 @@ extension JournalState {
 
     /// Returns whether a quarter of each limit is free.
     func hasRoom(_ limits: JournalLimits, _ window: WindowLimits) -> Bool {
-        func hasQuarter(_ limit: Int, _ used: Int) -> Bool { used <= limit - max(1, limit / 4) }
-        return !isTooOld && hasQuarter(limits.rows, kept.rows + uncommitted.rows)
-            && hasQuarter(limits.bytes, kept.bytes + uncommitted.bytes)
-            && hasQuarter(window.arrivals, uncommitted.rows) && hasQuarter(window.bytes, uncommitted.bytes)
+        isStarted && !isTooOld && JournalState.hasQuarter(limits.rows, kept.rows + uncommitted.rows)
+            && JournalState.hasQuarter(limits.bytes, kept.bytes + uncommitted.bytes)
+            && JournalState.hasQuarter(window.arrivals, uncommitted.rows)
+            && JournalState.hasQuarter(window.bytes, uncommitted.bytes)
     }
+
+    private static func hasQuarter(_ limit: Int, _ used: Int) -> Bool { used <= limit - max(1, limit / 4) }
 
     /// Returns what waits for the outcome of a message, if the message is dispatched alone.
     mutating func takeWaiter(of row: Int64) -> OutcomeSignal? {

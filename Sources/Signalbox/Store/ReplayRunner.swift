@@ -4,7 +4,7 @@ import Synchronization
 /// Dispatches dead letters whose replay was requested, through the current plugins and all checks.
 final class ReplayRunner: Sendable {
     /// The maximum number of letters that are in progress.
-    static let maximumInProgress = 100
+    static let maximumInProgress = 1_000
 
     private let store: any MessageStore
     private let inProgress = Mutex<Set<Int64>>([])
@@ -25,40 +25,27 @@ final class ReplayRunner: Sendable {
             let known = inProgress.withLock { $0 }
             guard let requests = try? await store.requestedReplays(count: ReplayRunner.maximumInProgress + known.count)
             else { return }
-            for request in requests where !known.contains(request.letter) {
-                guard await dispatch(request, core, intake) else { return }
-            }
+            for request in requests where !known.contains(request.letter) { dispatch(request, intake) }
         }
     }
 
-    /// - Returns: `false` if no more letters can be dispatched now.
-    private func dispatch(
-        _ request: RequestedReplay,
-        _ core: SupervisorCore,
-        _ intake: (SourceName) -> SourceIntake?
-    ) async -> Bool {
+    /// Dispatches a letter. If its source has no room, the letter stays requested.
+    private func dispatch(_ request: RequestedReplay, _ intake: (SourceName) -> SourceIntake?) {
         let hasRoom = inProgress.withLock { letters in
             guard letters.count < ReplayRunner.maximumInProgress else { return false }
             letters.insert(request.letter)
             return true
         }
-        guard hasRoom else { return false }
+        guard hasRoom else { return }
         let source = request.message.source
         guard let intake = intake(source), let adapter = intake.restoring else {
-            refuse(request, "the supervisor has no source \(source) that can read stored messages")
-            return true
+            return refuse(request, "the supervisor has no source \(source) that can read stored messages")
         }
         var arrivals = adapter.restore([request.message], at: store.now)
         if let action = request.action { arrivals = arrivals.map { $0.renamed(to: action) } }
         for position in arrivals.indices { arrivals[position].isRedelivered = true }
         let sink = ReplaySink(letter: request.letter) { [self] in forget(request.letter) }
-        while intake.submit(arrivals, to: sink) == 0 {
-            do { try await intake.room() } catch {
-                forget(request.letter)
-                return false
-            }
-        }
-        return true
+        if intake.submit(arrivals, to: sink) == 0 { forget(request.letter) }
     }
 
     private func refuse(_ request: RequestedReplay, _ detail: String) {

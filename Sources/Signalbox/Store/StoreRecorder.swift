@@ -6,19 +6,22 @@ struct StoreRecorder: Sendable {
     let source: SourceName
     /// Returns the id under which a handled arrival is remembered, or `nil` if the source is not deduplicated.
     let deduplication: SourceDeduplication?
+    let commits: PendingCommits
 
     /// Records an outcome.
     ///
     /// - Parameters:
     ///   - letter: The dead letter, or `nil` if the arrival was handled.
-    ///   - settled: Notifies all who wait for the outcome. If nothing else keeps the message, this runs once the dead letter is on
-    ///     disk, on the store's thread; otherwise at once.
+    ///   - settled: Notifies all who wait for the outcome. If nothing else keeps the message, or if it is a dead letter that is
+    ///     replayed, this runs once the record is on disk, on the store's thread; otherwise at once.
+    ///   - abandoned: Called instead of `settled` if the program does not wait for the disk any longer.
     func record(
         _ arrival: Arrival,
         _ outcome: Outcome,
         letter: DeadLetter?,
         sink: any SettlementSink,
-        settled: @escaping @Sendable () -> Void
+        settled: @escaping @Sendable () -> Void,
+        abandoned: @escaping @Sendable () -> Void
     ) {
         let stored = sink as? any StoredArrivals
         let place = stored?.place(of: arrival.record.token)
@@ -27,11 +30,12 @@ struct StoreRecorder: Sendable {
         if case .handled(let reply) = outcome {
             record.handledID = deduplication?.handledID(of: arrival, reply, store.now)
         }
-        guard record.deadLetter != nil, place == nil else {
+        guard record.replayed != nil || record.deadLetter != nil && place == nil else {
             if !record.isEmpty { store.record(record, committed: nil) }
             return settled()
         }
-        store.record(record, committed: settled)
+        let number = commits.add(abandon: abandoned)
+        store.record(record) { [commits] in if commits.take(number) { settled() } }
     }
 }
 

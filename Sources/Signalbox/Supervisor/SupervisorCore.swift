@@ -10,6 +10,10 @@ final class SupervisorCore: Sendable {
     let deadLetters: DeadLetterStore
     /// Keeps messages on disk, or `nil` if all stay in memory.
     let store: (any MessageStore)?
+    /// What waits for the store's disk.
+    let pendingCommits = PendingCommits()
+    /// The sources whose journal was searched for the message that ended an earlier run.
+    let searchedSources = Mutex<Set<SourceName>>([])
     /// Limits how often dropped dead letters are logged.
     let drops: Mutex<CountReport>
     private let ticks = Atomic<UInt64>(0)

@@ -22,8 +22,10 @@ public struct SupervisorReport: Sendable, Hashable {
     public let deadLettersDropped: Int
 
     /// Whether a drain was clean. In a clean drain, everything is settled, no call is still running, and the only
-    /// abandoned arrivals are those that plugins gave back.
-    public var isClean: Bool { total.abandoned == total.givenBack && unsettled == 0 && callsStillRunning.isEmpty }
+    /// abandoned arrivals are those that plugins gave back and those that a journal keeps.
+    public var isClean: Bool {
+        total.abandoned == total.givenBack + total.kept && unsettled == 0 && callsStillRunning.isEmpty
+    }
 }
 
 /// How many arrivals had each outcome since the supervisor was created.
@@ -38,6 +40,8 @@ public struct OutcomeCounts: Sendable, Hashable {
     public var abandoned = 0
     /// The number of abandoned arrivals that were given back by a plugin, which are also included in ``abandoned``.
     public var givenBack = 0
+    /// The number of abandoned arrivals that a journal keeps for the next run, which are also included in ``abandoned``.
+    public var kept = 0
     /// The number of calls that returned only after they had been settled, so that their results were not sent. A late
     /// return is not an additional outcome.
     public var lateReturns = 0
@@ -57,6 +61,7 @@ public struct OutcomeCounts: Sendable, Hashable {
             failed: left.failed + right.failed,
             abandoned: left.abandoned + right.abandoned,
             givenBack: left.givenBack + right.givenBack,
+            kept: left.kept + right.kept,
             lateReturns: left.lateReturns + right.lateReturns,
             duplicates: left.duplicates + right.duplicates,
             unreadableItems: left.unreadableItems + right.unreadableItems
@@ -71,6 +76,7 @@ final class OutcomeCounters: Sendable {
     let failed = Atomic<Int>(0)
     let abandoned = Atomic<Int>(0)
     let givenBack = Atomic<Int>(0)
+    let kept = Atomic<Int>(0)
     let lateReturns = Atomic<Int>(0)
     let duplicates = Atomic<Int>(0)
     let unreadableItems = Atomic<Int>(0)
@@ -83,6 +89,7 @@ final class OutcomeCounters: Sendable {
         case .abandoned(let abandonment):
             abandoned.wrappingAdd(1, ordering: .relaxed)
             if abandonment.isGivenBack { givenBack.wrappingAdd(1, ordering: .relaxed) }
+            if abandonment.isKept { kept.wrappingAdd(1, ordering: .relaxed) }
         }
     }
 
@@ -96,6 +103,7 @@ final class OutcomeCounters: Sendable {
             failed: failed.load(ordering: .relaxed),
             abandoned: abandoned.load(ordering: .relaxed),
             givenBack: givenBack.load(ordering: .relaxed),
+            kept: kept.load(ordering: .relaxed),
             lateReturns: lateReturns.load(ordering: .relaxed),
             duplicates: duplicates.load(ordering: .relaxed),
             unreadableItems: unreadableItems.load(ordering: .relaxed)

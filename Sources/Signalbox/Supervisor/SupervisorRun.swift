@@ -123,6 +123,7 @@ extension Supervisor {
         // A cancelled task has no timer, so this loop abandons the remaining arrivals.
         while Task.isCancelled, intakes.contains(where: { !$0.settler.window.isEmpty }) {
             for lane in lanes.all { lane.abandon(.stop) }
+            core.pendingCommits.abandonAll()
             await Task.yield()
         }
         if Task.isCancelled { leaveHungAdapters(at: nil) }
@@ -184,6 +185,7 @@ extension Supervisor {
             lane.tick(now, queuesRetries: !isDrainOver)
             if isDrainOver { lane.abandon(.drain) }
         }
+        if isDrainOver { core.pendingCommits.abandonAll() }
         leaveHungAdapters(at: now)
     }
 }

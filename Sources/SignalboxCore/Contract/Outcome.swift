@@ -222,6 +222,9 @@ extension Outcome {
             self.init(code: code)
         }
 
+        /// Whether the journal of the source keeps the action for the next run.
+        public var isKept: Bool { code == .kept }
+
         /// Whether the plugin requested a redelivery.
         public var isGivenBack: Bool { code == .givenBack }
 

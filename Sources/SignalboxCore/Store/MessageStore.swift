@@ -56,6 +56,9 @@ public protocol MessageStore: AnyObject, Sendable {
     /// that is on disk.
     func beginAlone(_ row: Int64) async
 
+    /// Notes that the program did not end while a message was dispatched alone, although the message has no outcome.
+    func survivedAlone(_ row: Int64)
+
     /// Returns the ids of a source that have not expired, in the order in which they expire.
     ///
     /// - Parameters:

@@ -98,11 +98,11 @@ extension LogKind {
         case .sourceRemoved: "one per removal"
         case .draining: "one per run"
         case .notReturned: "one per plugin at the end of the drain"
-        case .storeFailed: "one at the first failure, then one per minute while commits fail"
+        case .storeFailed: "one per minute while commits fail"
         case .storeRecovered: "one per recovery"
-        case .storeUnreadable: "one per failed read, at most one per second and source"
+        case .storeUnreadable: "one per second and source"
         case .lettersDeleted: "one per commit that exceeds a limit"
-        case .lettersNearlyFull: "one each time 80 % of a limit are reached"
+        case .lettersNearlyFull: "one at 80 % of a limit"
         }
     }
 }
