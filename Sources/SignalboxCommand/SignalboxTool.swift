@@ -33,7 +33,7 @@ struct SignalboxTool: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, ServeCommand.self, CheckCommand.self, SubscribeCommand.self, PublishCommand.self,
             RequestCommand.self, ConnectCommand.self, BridgeCommand.self, SendCommand.self, ParseCommand.self,
-            NavigateCommand.self, ExplainCommand.self,
+            NavigateCommand.self, ExplainCommand.self, DeadCommand.self, StoreCommand.self,
         ]
     )
 

@@ -63,6 +63,7 @@ let package = Package(
                 "SignalboxCommand",
                 "SignalboxCore",
                 "SignalboxRoutes",
+                "SignalboxStore",
                 "WebSocketChat",
                 "signalbox"
             ) + [logging, .product(name: "ArgumentParser", package: "swift-argument-parser")],

@@ -35,6 +35,8 @@ FAULTS = {
     ("log_lines_per_second",): [0, 1000001],
     ("sources", "push", "rate_limit", "per_second"): [0, 10000001],
     ("sources", "push", "deduplication"): ["always", True],
+    ("sources", "push", "durability"): ["disk", True, {"journal": {"rows": 0}}, {"journal": {"age": "7"}}, {}],
+    ("store",): [7, "", {"handled_ids": 1}, {"path": "a", "handled_ids": 0}, {"path": "a", "dead_letters": {"count": 0}}],
     ("sources", "push", "mqtt", "password"): ["canary-4711", {"env": "canary 4711"}, {"env": "4711"}],
     ("sources", "push", "mqtt", "client_id"): [12, True, ""],
     ("sources", "push", "mqtt", "broker"): [{"env": "A", "file": "B"}, {}],
@@ -127,6 +129,7 @@ FAULTS = {
     ("plugins", 0, "order"): ["sorce", {}, {"key": "a..b"}, {"key": ""}, {"key": ".".join("a" * 17)}],
     ("plugins", 0, "max_concurrent"): [0, 10001],
     ("plugins", 0, "retry", "attempts"): [0, 101],
+    ("plugins", 0, "retry", "up_to"): [6, "6 h"],
     ("plugins", 0, "circuit_breaker", "failures"): [0],
     ("navigation", "fallback"): ["deny"],
     ("navigation", "chain", 0): [
@@ -189,13 +192,16 @@ def places(content, path=()):
 
 
 REQUIRED = {"sources", "plugins", "broker", "client_id", "topics", "pattern", "routes", "use", "from", "per_second",
-            "key", "chain", "fallback", "own_hosts", "source", "url", "port", "to", "certificate", "authority", "type"}
+            "key", "chain", "journal", "store", "fallback", "own_hosts", "source", "url", "port", "to", "certificate", "authority", "type"}
 
 
 def is_required(content, path):
     holder = at(content, path[:-1])
     if not isinstance(holder, dict) or path[-1] not in REQUIRED:
         return False
+    # Only a journal needs a store.
+    if path == ("store",):
+        return any(source.get("durability", "none") != "none" for source in content["sources"].values())
     # The name of a source, the fallback of links, and parts of a rule may be the same words.
     if path[:-1] == ("sources",) or (path[-1] == "fallback" and "routes" in holder) or path[-2:-1] == ("publishing",):
         return False

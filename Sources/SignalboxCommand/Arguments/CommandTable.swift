@@ -23,13 +23,14 @@ struct CommandTable {
 
     /// The options whose value is bytes or a file name. Every other option takes text.
     private static let rawOptions: Set<String> = [
-        "--body", "-m", "--file", "-f", "--routes", "--expect",
+        "--body", "-m", "--file", "-f", "--routes", "--expect", "--config",
         "--ca", "--cert", "--key", "--password-file", "--psk-file", "--bearer-file", "--header-file",
         "--proxy-password-file",
     ]
     /// The commands whose first arguments are file names, with their greatest number. The URL of `connect` is text.
     private static let fileArguments = [
         "run": Int.max, "check": .max, "bridge": .max, "connect": 2, "serve": 1, "send": 1, "explain": 1, "navigate": 1,
+        "dead import": 1,
     ]
     /// The commands whose server is a URL, with that URL. Users of other clients write `-h HOST` instead.
     private static let serverURLs = [
@@ -47,6 +48,14 @@ struct CommandTable {
         struct Dump: Decodable { let command: Command }
         let dump = try? JSONDecoder().decode(Dump.self, from: Data(SignalboxTool._dumpHelp().utf8))
         commands = dump?.command.subcommands ?? []
+    }
+
+    /// The commands, then their subcommands, each with its name after the program's.
+    private var all: [(name: String, command: Command)] {
+        commands.map { ($0.commandName, $0) }
+            + commands.flatMap { outer in
+                (outer.subcommands ?? []).map { ("\(outer.commandName) \($0.commandName)", $0) }
+            }
     }
 
     /// Returns why the arguments cannot be used although the parser may accept them, or `nil`.
@@ -77,9 +86,10 @@ struct CommandTable {
     func unknownName(in arguments: [String]) -> String? {
         let line = Line(arguments, in: self)
         if let name = line.command, name != "help" || line.items.count > 1 {
-            let wanted = name == "help" ? line.items[1].value : name
-            guard commands.contains(where: { $0.commandName == wanted }) || name == "help" && wanted.hasPrefix("-")
-            else { return unknownCommand(wanted) }
+            let wanted = name == "help" ? line.items[1].value : line.items[0].value
+            let known = commands.first { $0.commandName == wanted }
+            guard known != nil || name == "help" && wanted.hasPrefix("-") else { return unknownCommand(wanted) }
+            if let problem = unknownSubcommand(of: known, in: line) { return problem }
         }
         for item in line.items {
             guard case .option = item.role, !line.options.contains(item.value), !common.contains(item.value) else {
@@ -92,8 +102,21 @@ struct CommandTable {
         return nil
     }
 
-    private func unknownCommand(_ name: String) -> String {
-        let names = commands.map(\.commandName)
+    /// Returns a sentence about the first argument of a command with subcommands, if that is none of them.
+    private func unknownSubcommand(of command: Command?, in line: Line) -> String? {
+        guard let command, let names = command.subcommands?.map(\.commandName), line.command == command.commandName,
+            line.items.count > 1, line.items[1].role == .positional
+        else { return nil }
+        let sentence = unknownCommand(line.items[1].value, among: names)
+        return sentence.replacing(
+            "Expected a command first.",
+            with: "Expected a command of '\(command.commandName)' first."
+        )
+    }
+
+    private func unknownCommand(_ name: String) -> String { unknownCommand(name, among: commands.map(\.commandName)) }
+
+    private func unknownCommand(_ name: String, among names: [String]) -> String {
         let nearest =
             name.count > 1 ? names.first { $0.hasPrefix(name) } ?? NameSuggestion.nearest(to: name, among: names) : nil
         let advice = nearest.map { "Did you mean '\($0)'?" } ?? "The commands are: \(names.joined(separator: ", "))."
@@ -140,8 +163,8 @@ struct CommandTable {
     private func nearestOwner(of texts: [String]) -> String? {
         for text in texts {
             let name = CommandTable.option(of: text)
-            let owner = commands.first { $0.options.contains { $0.name == name } }
-            if let owner { return "\(owner.commandName) \(text)" }
+            let owner = all.first { $0.command.options.contains { $0.name == name } }
+            if let owner { return "\(owner.name) \(text)" }
         }
         return nil
     }
@@ -181,7 +204,9 @@ struct CommandTable {
     }
 
     private static func configurationAdvice(_ line: Line) -> String? {
-        guard let command = line.command, fileArguments[command] != nil else { return nil }
+        guard let command = line.command, fileArguments[command] != nil, !line.options.contains("--config") else {
+            return nil
+        }
         let rest = ["send": " ACTION", "navigate": " URL", "explain": " --body TEXT"][command] ?? ""
         let first = command == "bridge" ? "PAGE " : ""
         return "'\(command)' takes the configuration as an argument: signalbox \(command) \(first)CONFIG\(rest)"
@@ -212,7 +237,7 @@ extension CommandTable {
             case value(String)
         }
 
-        /// The command, or `nil` if there is only an option.
+        /// The command with its subcommand, such as `dead list`, or `nil` if there is only an option.
         let command: String?
         /// The options of the command.
         let options: Set<String>
@@ -222,8 +247,10 @@ extension CommandTable {
         var items: [(value: String, role: Role)] = []
 
         init(_ arguments: [String], in table: CommandTable) {
-            command = arguments.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
-            let known = table.commands.first { [command] in $0.commandName == command }?.options ?? []
+            let first = arguments.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
+            let nested = arguments.prefix(2).joined(separator: " ")
+            command = table.all.contains { $0.name == nested } ? nested : first
+            let known = table.all.first { [command] in $0.name == command }?.command.options ?? []
             options = Set(known.map(\.name))
             valued = Set(known.filter(\.takesValue).map(\.name))
             var rest = arguments[...]
@@ -254,8 +281,9 @@ extension CommandTable {
         /// Whether the argument at this index of ``items`` is the name of a file.
         func namesFile(_ value: String, at index: Int) -> Bool {
             guard let command, let count = CommandTable.fileArguments[command] else { return false }
-            // The first argument is the command.
-            let position = items[..<index].count { $0.role == .positional } - 1
+            // The first arguments are the command.
+            let words = command.split(separator: " ").count
+            let position = items[..<index].count { $0.role == .positional } - words
             return position < count && !(command == "connect" && value.contains("://"))
         }
 

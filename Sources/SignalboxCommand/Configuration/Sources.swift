@@ -19,6 +19,11 @@ struct SourceSection: Sendable, Hashable {
     var deduplication = DeduplicationPolicy.automatic
     /// How long messages wait for a plugin, or `nil` to reject those without one at once.
     var hold: HoldLimits?
+    /// Whether messages are written to the journal before they are acknowledged.
+    var durability = SourceDurability.none
+
+    /// Whether the source has a journal, and so no ack deadline.
+    var hasJournal: Bool { durability != .none }
 
     /// Returns the limits that apply to messages without a plugin, or `nil` if the source rejects them at once.
     func holdBounds(ackDeadline: Duration) -> HoldBounds? {
@@ -27,7 +32,7 @@ struct SourceSection: Sendable, Hashable {
                 $0,
                 window: window,
                 unsettled: kind.unsettledLimit?.count,
-                ackDeadline: kind.mqtt == nil ? nil : ackDeadline
+                ackDeadline: kind.mqtt == nil || hasJournal ? nil : ackDeadline
             )
         }
     }

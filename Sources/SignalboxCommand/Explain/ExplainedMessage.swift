@@ -73,6 +73,16 @@ struct ExplainedMessage {
         route = links.routes.match(link).pattern?.text
     }
 
+    /// Creates a message from a stored one that the source's adapter has read again.
+    init(restored arrival: Arrival, of source: SourceSection) {
+        self.arrival = arrival
+        self.source = source
+        let topic = (arrival.origin.facts as? PushFacts)?.topic
+        route = topic.flatMap { topic in
+            source.kind.mqtt?.allTopics.first { $0.pattern.match(topic) != nil }?.pattern.text
+        }
+    }
+
     /// Checks that every option the user gave applies to this kind of source.
     private static func check(_ facts: MessageFacts, of source: SourceSection) throws(CommandFailure) {
         let kind = source.kind.description

@@ -7,6 +7,8 @@ import WebSocketChat
 
 /// Formats the explanation of a message or link for the output of `explain`.
 struct ExplanationLine {
+    /// The number of the dead letter that is explained, or `nil` for another message.
+    var number: Int64?
     /// The link, or `nil` if this explains a message.
     var link: InputLine?
     /// The navigation chain's verdict on the link.
@@ -58,6 +60,7 @@ struct ExplanationLine {
 
     /// The explanation as one JSON object followed by a newline. Its members are, in order:
     ///
+    /// - `number`, if a dead letter is explained.
     /// - `url` or `input`, if a link is explained.
     /// - `source`, `envelope`, `action`, `id`, the same facts as in `run --outcomes`, `route`, `unreadableItems` and `body`,
     ///   where they are known.
@@ -65,6 +68,7 @@ struct ExplanationLine {
     /// - `navigation`, if a link is explained and there is a navigation chain.
     var jsonLine: [UInt8] {
         var object = JSONObject()
+        if let number { object.add("number", Int(number)) }
         if let link {
             if let url { object.add("url", url.text) } else { object.add(link) }
         }
@@ -99,6 +103,7 @@ struct ExplanationLine {
                 TerminalText.column(name, width: 14), LineEscape.escaped(text),
             ])
         }
+        add("number", number.map(String.init))
         add("url", link.map { url?.text ?? $0.shown })
         add("source", message?.source.name.text)
         add("topic", (facts as? PushFacts)?.topic)

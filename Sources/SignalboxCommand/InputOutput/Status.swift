@@ -2,6 +2,7 @@ import ArgumentParser
 import BrowserBridge
 import JSBridge
 import MQTTPush
+import SignalboxStore
 import WebSocketChat
 
 /// The exit statuses of `signalbox`. docs/command.md and each command's `--help` list the same statuses.
@@ -17,15 +18,17 @@ enum CommandStatus: Int32, CaseIterable {
     /// - `explain`: No plugin would be called.
     /// - `connect`: A line was not sent, or the server closed before enough messages had arrived.
     /// - `publish`: A message was not published.
+    /// - `dead`: A message failed again, or there is no such dead letter.
+    /// - `store check`: The file has faults.
     case notAsExpected = 1
     /// The arguments are invalid (sysexits: EX_USAGE).
     case usage = 64
     /// The configuration or the body for `send` is invalid (EX_DATAERR).
     case invalidConfiguration = 65
     /// Stdin or a file that the user named cannot be read (EX_NOINPUT). The file may be the configuration, a script, a
-    /// file of links, a recorded run, or a certificate or secret of an option.
+    /// file of links, a recorded run, a store, or a certificate or secret of an option.
     case unreadableFile = 66
-    /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE). In `subscribe`, `publish`, `request`
+    /// A source or plugin could not start, a source gave up, or another process uses the store (EX_UNAVAILABLE). In `subscribe`, `publish`, `request`
     /// and `connect`, the server cannot be reached or the connection was lost.
     case unavailable = 69
     /// The system does not provide what the command needs (EX_OSERR):
@@ -61,7 +64,8 @@ enum CommandStatus: Int32, CaseIterable {
     /// In `connect`, the server closed the connection with an error code, which is any close code other than 1000 and
     /// 1001.
     case closedWithError = 82
-    /// In `run` and `serve`, everything was settled, but the dead letters were only kept in memory and are lost.
+    /// In `run` and `serve`, everything was settled, but the dead letters were only kept in memory and are lost, or the store
+    /// could not be written at the end.
     case deadLettersLost = 83
     /// A second SIGINT ended the program. In `subscribe`, `publish`, `request`, `connect`, `bridge` and `send`, this
     /// can also mean that the first SIGINT arrived before the command was done.
@@ -107,6 +111,7 @@ enum CommandStatus: Int32, CaseIterable {
 
     /// What the status means in one command, if it can mean something else in others.
     private func meaning(in command: String) -> String? {
+        if let meaning = meaning(inStoreCommand: command) { return meaning }
         let ends = ["subscribe", "publish", "request", "connect", "bridge", "send"].contains(command)
         switch self {
         case .notAsExpected: return CommandStatus.unexpectedResults[command]
@@ -120,6 +125,7 @@ enum CommandStatus: Int32, CaseIterable {
             return ["subscribe", "publish", "request"].contains(command)
                 ? "the server cannot be reached, or the connection broke"
                 : "a source or plugin could not start, or a source gave up"
+                    + (["run", "serve"].contains(command) ? "; or another process uses the store" : "")
         case .cannotListen:
             let limits = "the system has too few threads, file descriptors or memory"
             guard ["run", "serve"].contains(command) else { return limits }
@@ -134,6 +140,20 @@ enum CommandStatus: Int32, CaseIterable {
         }
     }
 
+    /// What the status means in `dead`, `store` and their subcommands, if it means something else in others.
+    private func meaning(inStoreCommand command: String) -> String? {
+        guard ["dead", "store"].contains(command.prefix { $0 != " " }) else { return nil }
+        return switch self {
+        case .invalidConfiguration where ["dead", "dead import"].contains(command):
+            "the configuration, or a line to import, is invalid"
+        case .unreadableFile: "the store or another file cannot be read or changed"
+        case .unavailable: "a plugin could not start, or the program that uses the store has ended"
+        case .interrupted: "a SIGINT before the end"
+        case .terminated: "a SIGTERM before the end"
+        default: nil
+        }
+    }
+
     /// What ``notAsExpected`` means, by command.
     private static let unexpectedResults = [
         "publish": "a message was not published",
@@ -145,6 +165,12 @@ enum CommandStatus: Int32, CaseIterable {
         "parse": "a URL or its query was refused, or the URL has no route",
         "navigate": "a URL was cancelled",
         "explain": "no plugin would be called",
+        "dead": "a message failed again, there is no such dead letter, or nothing was deleted",
+        "dead show": "there is no such dead letter",
+        "dead replay": "a message failed again, or there is no such dead letter",
+        "dead purge": "there is no such dead letter, or the deletion was not confirmed",
+        "store": "the file has faults",
+        "store check": "the file has faults",
     ]
 
     private var meaning: String {
@@ -153,7 +179,7 @@ enum CommandStatus: Int32, CaseIterable {
         case .notAsExpected:
             "a message was not handled or not published, a script failed, or the output differs from --expect; a URL was "
                 + "refused, was cancelled or has no route; explain: no plugin would be called; connect: a line was not sent, "
-                + "or the server closed before --count messages"
+                + "or the server closed before --count messages; store check: the file has faults"
         case .usage: "the arguments are invalid"
         case .invalidConfiguration: "the configuration, or the body to send, is invalid"
         case .unreadableFile: "a file, or stdin, cannot be read"
@@ -174,9 +200,9 @@ enum CommandStatus: Int32, CaseIterable {
         case .closedWithError: "the server closed with an error code"
         case .deadLettersLost: "dead letters were lost with the process; --outcomes writes them to stdout"
         case .interrupted:
-            "a second SIGINT; subscribe, publish, request, connect, bridge, send: a SIGINT before the end"
+            "a second SIGINT; subscribe, publish, request, connect, bridge, send, dead replay: a SIGINT before the end"
         case .terminated:
-            "a second SIGTERM; subscribe, publish, request, connect, bridge, send: a SIGTERM before the end"
+            "a second SIGTERM; subscribe, publish, request, connect, bridge, send, dead replay: a SIGTERM before the end"
         }
     }
 }
@@ -202,6 +228,15 @@ extension CommandStatus {
             .proxyRefused:
             self = .refused
         default: self = .unavailable
+        }
+    }
+
+    /// Creates the exit status for a command whose store cannot be opened, read or written.
+    init(_ error: StoreError) {
+        switch error.code {
+        case .inUse: self = .unavailable
+        case .full: self = .outputFailed
+        default: self = .unreadableFile
         }
     }
 
@@ -251,6 +286,7 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
         case is NamedFileError: self.init(.unreadableFile, "\(error)")
         case is ValidationError: self.init(.usage, "\(error)")
         case is OutputFailure: self.init(.outputFailed, "\(error)")
+        case let error as StoreError: self.init(CommandStatus(error), "\(error)")
         case let error as JSBridgeError where error.code == .invalidConfiguration:
             self.init(.invalidConfiguration, "\(error)")
         case let error as WebSocketChatError where error.code == .invalidConfiguration:

@@ -101,20 +101,46 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
     }
 }
 
-/// Formats calendar time as RFC 3339 text, in UTC with milliseconds.
+/// Formats and reads calendar time as RFC 3339 text.
 enum WallTimeText {
     /// Returns text such as `2026-01-31T23:59:59.123Z`.
     static func utc(_ time: WallTime) -> String {
+        "\(secondsText(time)).\(String(1_000 + time.nanoseconds / 1_000_000).dropFirst())Z"
+    }
+
+    /// Returns text such as `2026-01-31T23:59:59.123456789Z`, from which ``time(in:)`` reads the same time.
+    static func exact(_ time: WallTime) -> String {
+        "\(secondsText(time)).\(String(1_000_000_000 + time.nanoseconds).dropFirst())Z"
+    }
+
+    private static func secondsText(_ time: WallTime) -> String {
         var seconds = time_t(time.seconds)
         var date = tm()
         gmtime_r(&seconds, &date)
-        let text = String(unsafeUninitializedCapacity: 64) { buffer in
+        return String(unsafeUninitializedCapacity: 64) { buffer in
             buffer.withMemoryRebound(to: CChar.self) { text in
                 text.baseAddress.map { strftime($0, text.count, "%Y-%m-%dT%H:%M:%S", &date) } ?? 0
             }
         }
-        let milliseconds = String(1_000 + time.nanoseconds / 1_000_000).dropFirst()
-        return "\(text).\(milliseconds)Z"
+    }
+
+    /// Returns the time in a text such as `2026-01-31T23:59:59Z` or `2026-01-31T23:59:59.5+01:00`, or `nil` if it is none.
+    static func time(in text: String) -> WallTime? {
+        let form = /(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))/
+            .asciiOnlyDigits()
+        guard let match = text.wholeMatch(of: form)?.output else { return nil }
+        let number = { (text: Substring?) in text.flatMap { Int32($0) } ?? 0 }
+        var date = tm()
+        (date.tm_year, date.tm_mon, date.tm_mday) = (number(match.1) - 1900, number(match.2) - 1, number(match.3))
+        (date.tm_hour, date.tm_min, date.tm_sec) = (number(match.4), number(match.5), number(match.6))
+        let (month, day) = (date.tm_mon, date.tm_mday)
+        let seconds = timegm(&date)
+        // A day that the month does not have becomes one of the next month.
+        let isDate = (date.tm_mon, date.tm_mday) == (month, day) && number(match.5) < 60 && number(match.6) < 60
+        guard isDate, number(match.9) < 24, number(match.10) < 60 else { return nil }
+        let offset = Int64(number(match.9) * 3_600 + number(match.10) * 60) * (match.8 == "-" ? -1 : 1)
+        let fraction = (match.7.map(String.init) ?? "").padding(toLength: 9, withPad: "0", startingAt: 0)
+        return WallTime(seconds: Int64(seconds) - offset, nanoseconds: UInt32(fraction) ?? 0)
     }
 
     /// Returns the time of day, such as `23:59:59.123Z`.

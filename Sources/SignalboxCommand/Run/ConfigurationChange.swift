@@ -34,6 +34,7 @@ struct ConfigurationChange: Sendable {
         var (next, deferred) = (new, [Deferred]())
         if hasReadInput { ConfigurationChange.keepInput(of: old, in: &next, &deferred) }
         ConfigurationChange.keepBounds(of: old, in: &next, &deferred)
+        ConfigurationChange.keepStore(of: old, in: &next, &deferred)
         sources = SectionChanges(from: old.sources, to: next.sources, by: \.name)
         plugins = SectionChanges(from: old.plugins, to: next.plugins, by: \.action)
         let moving = Set((sources.added + sources.changed + sources.removed).map(\.name))
@@ -87,6 +88,22 @@ struct ConfigurationChange: Sendable {
         keep("drain_limit", \.supervisor.drainLimit)
         keep("output_wait", \.outputWait)
         keep("log_lines_per_second", \.supervisor.logLinesPerSecond)
+    }
+
+    /// Undoes a change to the store, which is open. Without one, no source can have a journal.
+    private static func keepStore(
+        of old: RunConfiguration,
+        in next: inout RunConfiguration,
+        _ deferred: inout [Deferred]
+    ) {
+        guard old.store != next.store else { return }
+        next.store = old.store
+        deferred.append(("store", "it is opened when the program starts"))
+        guard old.store == nil else { return }
+        for index in next.sources.indices where next.sources[index].hasJournal {
+            next.sources[index].durability = .none
+            deferred.append(("sources.\(next.sources[index].name).durability", "the program runs without a store"))
+        }
     }
 }
 

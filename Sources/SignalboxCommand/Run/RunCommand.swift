@@ -2,6 +2,7 @@ import ArgumentParser
 import Logging
 import Signalbox
 import SignalboxCore
+import SignalboxStore
 
 /// The command `signalbox run CONFIG`.
 struct RunCommand: ReportingCommand {
@@ -59,16 +60,42 @@ struct RunArguments: ParsableArguments {
         var configuration = try ConfigurationFile.read(file, for: .run)
         logger.warn(of: configuration.warnings, in: file)
         try serving?.apply(to: &configuration, file: file)
+        let store = try configuration.store?.open()
+        do {
+            let start = RunStart(
+                file: file,
+                serving: serving,
+                configuration: configuration,
+                store: store,
+                logger: logger
+            )
+            return status(try await run(start, hangups: hangups), closing: store)
+        } catch {
+            // The error that ended the run says more than one about closing the store.
+            try? store?.close()
+            throw error
+        }
+    }
+
+    /// Runs a configuration until the program is stopped.
+    private func run(_ start: RunStart, hangups: AsyncStream<Void>) async throws -> RunEnd {
+        let (configuration, logger) = (start.configuration, start.logger)
         let output = StandardOutput()
-        let listening = serving.map { _ in ListenAddressReporter(level: logLevel) }
+        let listening = start.serving.map { _ in ListenAddressReporter(level: logLevel) }
         var builder = SupervisorBuilder(configuration: configuration, printing: output, logger: logger)
+        builder.store = start.store
         if let listening { builder.onChat = { listening.expect($0, isFirst: true) } }
         var onOutcome: (@Sendable (SettledArrival) -> Void)?
         if outcomes { onOutcome = { output.offer(OutcomeLine(settled: $0).runLine) } }
         let supervisor = try builder.supervisor(onOutcome: onOutcome)
         try builder.addSources(to: supervisor)
         if let listening { builder.onChat = { listening.expect($0, isFirst: false) } }
-        let reload = ConfigurationReload(file: file, serving: serving, supervisor: supervisor, builder: builder)
+        let reload = ConfigurationReload(
+            file: start.file,
+            serving: start.serving,
+            supervisor: supervisor,
+            builder: builder
+        )
         var session = SupervisorSession(supervisor: supervisor, output: output)
         session.outputWait = configuration.outputWait
         session.onEnd = { failure in
@@ -79,19 +106,16 @@ struct RunArguments: ParsableArguments {
             await reload.serve(hangups)
             await notes
         }
-        let report = supervisor.report
-        let summary = RunSummary(report: report, droppedLines: output.droppedLines, reloads: reload.counts)
-        return status(end, report, summary)
+        var summary = RunSummary(report: supervisor.report, droppedLines: output.droppedLines, reloads: reload.counts)
+        summary.hasStore = start.store != nil
+        return RunEnd(session: end, summary: summary)
     }
 
     /// Reports on stderr how the run ended, and returns its exit status.
-    private func status(
-        _ end: SupervisorSession.End,
-        _ report: SupervisorReport,
-        _ summary: RunSummary
-    ) -> CommandStatus {
-        if let lost = end.lost { DiagnosticOutput.shared.report("\(lost)") }
-        let lostLetters = outcomes ? 0 : report.deadLetters
+    private func status(_ end: RunEnd, closing store: Store?) -> CommandStatus {
+        let (session, report) = (end.session, end.summary.report)
+        if let lost = session.lost { DiagnosticOutput.shared.report("\(lost)") }
+        let lostLetters = outcomes || store != nil ? 0 : report.deadLetters
         if lostLetters > 0 {
             DiagnosticOutput.shared.report(
                 "\(lostLetters) dead \(lostLetters == 1 ? "letter was" : "letters were") kept in memory and lost with the "
@@ -99,12 +123,51 @@ struct RunArguments: ParsableArguments {
                 level: .warning
             )
         }
-        DiagnosticOutput.shared.report(summary.description, level: .info)
-        if let failure = end.failure { return CommandFailure(givingUp: failure).status }
-        guard end.lost == nil else { return .outputFailed }
+        let isClosed = store.map(close) ?? true
+        DiagnosticOutput.shared.report(end.summary.description, level: .info)
+        if let failure = session.failure { return CommandFailure(givingUp: failure).status }
+        guard session.lost == nil else { return .outputFailed }
         guard report.isClean else { return .drainIncomplete }
-        return lostLetters > 0 ? .deadLettersLost : .done
+        return lostLetters > 0 || !isClosed ? .deadLettersLost : .done
     }
+
+    /// Closes the store, and reports how many dead letters it keeps.
+    ///
+    /// - Returns: `false` if the last outcomes could not be written.
+    private func close(_ store: Store) -> Bool {
+        do throws(StoreError) {
+            try store.close()
+            let count = try StoreAdministration(path: store.path).info().deadLetters
+            if count > 0 {
+                DiagnosticOutput.shared.report(
+                    "\(count) dead \(count == 1 ? "letter is" : "letters are") kept in \(store.path); 'signalbox dead list "
+                        + "--store \(store.path)' shows \(count == 1 ? "it" : "them")",
+                    level: .info
+                )
+            }
+            return true
+        } catch {
+            DiagnosticOutput.shared.report("the last outcomes are not in the store: \(error)")
+            return false
+        }
+    }
+}
+
+/// What a run starts with.
+private struct RunStart {
+    /// The configuration's path.
+    let file: String
+    let serving: ServeRequest?
+    let configuration: RunConfiguration
+    /// The open store, or `nil` if the configuration has none.
+    let store: Store?
+    let logger: Logger
+}
+
+/// How a run ended, before its store is closed.
+private struct RunEnd {
+    let session: SupervisorSession.End
+    let summary: RunSummary
 }
 
 /// Formats the last line of a run, which reports the number of arrivals by outcome.
@@ -114,6 +177,8 @@ struct RunSummary: CustomStringConvertible {
     let droppedLines: Int
     /// How many reloads were applied and how many were refused.
     var reloads = ReloadCounts()
+    /// Whether a store keeps dead letters, so that those that did not fit in memory are not dropped.
+    var hasStore = false
 
     /// The summary on one line, without a newline.
     var description: String {
@@ -122,7 +187,7 @@ struct RunSummary: CustomStringConvertible {
             "handled \(total.handled)", "rejected \(total.rejected)", "failed \(total.failed)",
             "abandoned \(total.abandoned)", "dead letters \(report.deadLetters)",
         ]
-        if report.deadLettersDropped > 0 { parts.append("of these dropped \(report.deadLettersDropped)") }
+        if report.deadLettersDropped > 0, !hasStore { parts.append("of these dropped \(report.deadLettersDropped)") }
         if total.lateReturns > 0 { parts.append("returned late \(total.lateReturns)") }
         if total.unreadableItems > 0 { parts.append("unreadable items \(total.unreadableItems)") }
         if report.unsettled > 0 { parts.append("unsettled \(report.unsettled)") }

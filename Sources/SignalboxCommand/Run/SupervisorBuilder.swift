@@ -3,6 +3,7 @@ import Logging
 import MQTTPush
 import Signalbox
 import SignalboxCore
+import SignalboxStore
 import WebSocketChat
 
 /// Creates a supervisor with the plugins and sources of a configuration.
@@ -22,6 +23,8 @@ struct SupervisorBuilder {
     let targets = TargetTable()
     /// The sessions of the configuration in use. They are empty for the first configuration.
     var sessions = BrokerSessions()
+    /// The open store of the configuration. If `nil`, all messages are kept in memory, and no source has a journal.
+    var store: Store?
     /// Called for each chat that starts.
     var onChat: @Sendable (WebSocketServer) -> Void = { _ in }
 
@@ -32,6 +35,7 @@ struct SupervisorBuilder {
     func supervisor(onOutcome: (@Sendable (SettledArrival) -> Void)?) throws -> Supervisor {
         var bounds = configuration.supervisor
         bounds.onOutcome = onOutcome
+        bounds.store = store
         let supervisor = Supervisor(configuration: bounds, logger: logger)
         for plugin in configuration.plugins { try supervisor.register(try registration(of: plugin)) }
         return supervisor
@@ -56,7 +60,8 @@ struct SupervisorBuilder {
                 window: source.window,
                 rateLimit: source.rateLimit,
                 deduplication: source.deduplication,
-                hold: source.hold
+                hold: source.hold,
+                durability: store == nil ? .none : source.durability
             )
         } catch {
             // Plugins would wait for a target that never runs.
@@ -66,12 +71,13 @@ struct SupervisorBuilder {
         if let server = adapter as? WebSocketServer { onChat(server) }
     }
 
-    /// Returns a source's adapter, and reads the source's scripts and documents. If ``appendLogs`` does not open files,
-    /// this method reads none either, because the adapter never runs.
+    /// Returns a source's adapter.
     ///
+    /// - Parameter runs: Whether the adapter will run, so that this method reads the source's scripts and documents. It reads
+    ///   none if ``appendLogs`` does not open files.
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError` if set-up fails.
-    func adapter(of source: SourceSection) throws -> any Adapter {
-        let opensFiles = appendLogs.opensFiles
+    func adapter(of source: SourceSection, runs: Bool = true) throws -> any Adapter {
+        let opensFiles = runs && appendLogs.opensFiles
         switch source.kind {
         case .mqtt(let mqtt):
             var push = mqtt.push(in: configuration)

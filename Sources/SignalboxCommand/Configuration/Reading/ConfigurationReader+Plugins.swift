@@ -104,6 +104,7 @@ extension ConfigurationReader {
             let attempts = keys.optional("attempts")?.integer(1...100) ?? standard.attempts
             let first = keys.optional("first_delay")?.duration(delays)
             let longest = keys.optional("longest_delay")?.duration(delays)
+            let upTo = keys.optional("up_to")?.duration(.seconds(1)...(.seconds(7 * 86_400)))
             if let first, let longest, longest < first {
                 keys.optional("longest_delay")?.reportError("expected at least 'first_delay'")
                 return nil
@@ -111,7 +112,8 @@ extension ConfigurationReader {
             return RetryPolicy(
                 attempts: attempts,
                 firstDelay: first ?? min(standard.firstDelay, longest ?? standard.firstDelay),
-                longestDelay: longest ?? max(standard.longestDelay, first ?? standard.longestDelay)
+                longestDelay: longest ?? max(standard.longestDelay, first ?? standard.longestDelay),
+                upTo: upTo
             )
         }
     }
@@ -219,10 +221,15 @@ extension ConfigurationReader {
         sources: SourceNames,
         bounds: SupervisorConfiguration
     ) {
-        guard plugin.from.flatMap(\.sources).contains(where: { sources.mayBe($0.text, "mqtt") }) else { return }
+        let redelivering = plugin.from.flatMap(\.sources).contains { source in
+            sources.mayBe(source.text, "mqtt") && !sources.journaled.contains(source)
+        }
+        guard redelivering else { return }
         let attempts = plugin.retry?.attempts ?? 1
         let waits = plugin.retry?.longestWaits ?? .zero
-        let longest = plugin.timeout * attempts + waits
+        let all = plugin.timeout * attempts + waits
+        // The last call begins before the end of 'up_to'.
+        let longest = plugin.retry?.upTo.map { min(all, $0 + plugin.timeout) } ?? all
         guard longest > bounds.ackDeadline else { return }
         let calls = (attempts == 1 ? "a call" : "\(attempts) calls") + " of \(DurationText.text(plugin.timeout))"
         let pauses = waits == .zero ? "" : " and waits of \(DurationText.text(waits))"

@@ -17,6 +17,8 @@ extension ConfigurationReader {
                 keys.read("window", &window, self.window)
                 keys.read("rate_limit", &rateLimit, self.rateLimit)
                 keys.read("deduplication", formerly: "repeats", &policy, deduplication)
+                var durability = SourceDurability.none
+                keys.read("durability", &durability, self.durability)
                 let hold = keys.optional("hold").flatMap { self.hold($0, window, kind?.unsettledLimit) }
                 guard let name, let kind else { return nil }
                 locations.sources[name] = entry.key
@@ -27,7 +29,8 @@ extension ConfigurationReader {
                     window: window,
                     rateLimit: rateLimit,
                     deduplication: policy,
-                    hold: hold
+                    hold: hold,
+                    durability: durability
                 )
             }
         }
@@ -141,6 +144,8 @@ struct SourceNames {
     let sources: [String: SourceKind]
     /// The sources whose messages come from a connection, and sources of unknown kind.
     let connected: Set<SourceName>
+    /// The sources that have a journal.
+    let journaled: Set<SourceName>
     /// The brokers and pages, in file order.
     let unconnected: [SourceName]
 
@@ -163,6 +168,7 @@ struct SourceNames {
         let names = configured.compactMap { try? SourceName($0) }
         connected = Set(names.filter { kindsByName[$0.text].map(["chat", "feed"].contains) ?? true })
         unconnected = names.filter { kindsByName[$0.text].map(["mqtt", "script"].contains) ?? false }
+        journaled = Set(valid.filter(\.hasJournal).map(\.name))
         sources = Dictionary(valid.map { ($0.name.text, $0.kind) }) { first, _ in first }
     }
 

@@ -130,11 +130,14 @@ struct ConfigurationReader {
             keys.read("output_wait", &configuration.outputWait) { $0.duration(.zero...(.seconds(86_400))) }
             keys.read("log_lines_per_second", &configuration.supervisor.logLinesPerSecond) { $0.integer(1...1_000_000) }
             keys.read("navigation", &configuration.navigation, navigation)
+            let storeKey = keys.optional("store")
+            configuration.store = storeKey.flatMap(store)
             if use == .navigation {
                 _ = keys.required("navigation", "add a chain and a fallback, which decide about URLs")
                 if isWithoutSources { return configuration }
             }
             readSources(of: keys, into: &configuration)
+            if storeKey == nil { reportJournalsWithoutStore() }
             return configuration
         }
     }
@@ -174,6 +177,8 @@ final class ConfigurationLocations {
     var sources: [SourceName: YAMLValue] = [:]
     /// The sources that say whether their messages are deduplicated.
     var deduplicated: Set<SourceName> = []
+    /// The `durability` of each source that has a journal.
+    var journals: [YAMLValue] = []
     /// Where the actions of the plugins are named.
     var plugins: [ActionName: YAMLValue] = [:]
     /// The entries in each plugin's `from`, in order.

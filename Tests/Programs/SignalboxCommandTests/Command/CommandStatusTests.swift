@@ -10,6 +10,10 @@ import Testing
         ["--help"], ["run", "--help"], ["subscribe", "--help"], ["bridge", "--help"], ["send", "--help"],
         ["parse", "--help"], ["navigate", "--help"], ["check", "--help"], ["explain", "--help"],
         ["serve", "--help"], ["connect", "--help"], ["publish", "--help"], ["request", "--help"],
+        ["dead", "--help"], ["store", "--help"], ["dead", "list", "--help"], ["dead", "show", "--help"],
+        ["dead", "replay", "--help"], ["dead", "export", "--help"], ["dead", "import", "--help"],
+        ["dead", "purge", "--help"], ["store", "info", "--help"], ["store", "check", "--help"],
+        ["store", "backup", "--help"],
     ])
     func helpHasAnExampleAndTheStatuses(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
@@ -90,6 +94,11 @@ import Testing
         ["connect", "wss://h/", "--cert", "f"], ["connect", "ws://h/", "--ping", "often"],
         ["connect", "ws://h/", "--ping", "2h"], ["connect", "ws://h/", "--bearer-env", "a", "--bearer-file", "b"],
         ["connect", "ws://h/", "--subprotocol", "a b"],
+        ["dead", "nonsense"], ["dead", "list", "--since", "soon"], ["dead", "list", "--limit", "0"],
+        ["dead", "list", "--source", "a b"], ["dead", "list", "7"], ["dead", "show"], ["dead", "show", "first"],
+        ["dead", "purge", "--yes"], ["dead", "purge", "7", "--all"], ["dead", "purge", "7", "--reason", "expired"],
+        ["dead", "replay"], ["dead", "replay", "7", "--rate", "0"], ["dead", "replay", "7", "--to", "a b"],
+        ["dead", "import", "a", "b"], ["store", "check", "a"], ["store", "backup"], ["store", "chek"],
     ])
     func wrongArgumentsAreUsageErrors(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
@@ -102,6 +111,11 @@ import Testing
         (["subscrbe"], "Unknown command 'subscrbe'. Did you mean 'subscribe'?"),
         (["pub", "mqtt://h"], "Unknown command 'pub'. Did you mean 'publish'?"),
         (["help", "chekc"], "Unknown command 'chekc'. Did you mean 'check'?"),
+        (["dead", "lsit"], "Unknown command 'lsit'. Did you mean 'list'?"),
+        (["store", "--info"], "Unknown option '--info'."),
+        (["dead", "list", "--sice", "2h"], "Unknown option '--sice'. Did you mean '--since'?"),
+        (["list", "--since", "2h"], "Unknown command 'list'."),
+        (["check", "--dry-run", "c"], "Unknown option '--dry-run'. Did you mean 'dead replay --dry-run'?"),
         (["xyzzy"], "Unknown command 'xyzzy'. The commands are: run, serve, check, "),
         (["publish", "mqtt://h", "-t", "a", "-s"], "Unknown option '-s'. Did you mean '--file -'?"),
         (["publish", "mqtt://h", "-k", "5"], "Unknown option '-k'. Did you mean '--keepalive'?"),

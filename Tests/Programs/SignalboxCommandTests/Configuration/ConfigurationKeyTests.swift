@@ -6,6 +6,7 @@ import NavigationChain
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import SignalboxStore
 import Testing
 import WebSocketChat
 
@@ -46,7 +47,8 @@ enum KnownKeys {
             "configuration": labels(SupervisorConfiguration()), "limits": labels(MessageLimits()),
             "deadLetters": labels(DeadLetterLimits()), "window": labels(WindowLimits()),
             "rateLimit": labels(RateLimit(perSecond: 1)), "deduplication": labels(DeduplicationLimits()),
-            "hold": labels(HoldLimits()),
+            "hold": labels(HoldLimits()), "durability": ["journal"], "journal": labels(JournalLimits()),
+            "store": labels(StoreOptions()), "deadLetterRetention": labels(DeadLetterRetention()),
             "mqtt": labels(push),
             "topic": labels(MQTTTopic(try TopicPattern("a"))),
             "will": labels(MQTTWill(topic: "a", payload: [])),
@@ -59,7 +61,7 @@ enum KnownKeys {
             "frames": labels(WebSocketFrames()), "reconnect": labels(WebSocketReconnect()),
             "plugin": labels(PluginOptions<RawBody>()) + ["action"],
             "retry": labels(RetryPolicy()), "circuitBreaker": labels(CircuitBreakerPolicy()),
-            "source": ["window", "rateLimit", "deduplication", "hold"], "links": ["fallback"],
+            "source": ["window", "rateLimit", "deduplication", "hold", "durability"], "links": ["fallback"],
             "access": ["source", "topic", "any", "all", "not"], "order": ["key"],
             "navigation": ["fallback", "handlerDeadline", "paths"],
             "navigationHandler": ["hosts", "home", "dangerous", "ports", "decision", "kinds", "name"],
@@ -76,7 +78,8 @@ enum KnownKeys {
             window: WindowLimits(),
             rateLimit: nil,
             deduplication: .within(DeduplicationLimits()),
-            hold: HoldLimits()
+            hold: HoldLimits(),
+            durability: .journal(JournalLimits())
         )
         _ = try AppRoutes([route], fallback: nil)
         let rules: [AccessRule] = [

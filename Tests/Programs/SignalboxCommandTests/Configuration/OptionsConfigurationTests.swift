@@ -91,13 +91,19 @@ import Testing
     @Test func theOptionsOfAPluginAreRead() throws {
         let plugin = try OptionsConfigurationTests.plugin(
             """
-            order: { key: customer.id }, max_concurrent: 8, retry: { attempts: 4, first_delay: 50ms, longest_delay: 2s },
+            order: { key: customer.id }, max_concurrent: 8,
+            retry: { attempts: 4, first_delay: 50ms, longest_delay: 2s, up_to: 6h },
             circuit_breaker: { failures: 7, open_for: 1m }
             """
         )
         #expect(plugin.order == .key(["customer", "id"]))
         #expect(plugin.maxConcurrent == 8)
-        let retry = RetryPolicy(attempts: 4, firstDelay: .milliseconds(50), longestDelay: .seconds(2))
+        let retry = RetryPolicy(
+            attempts: 4,
+            firstDelay: .milliseconds(50),
+            longestDelay: .seconds(2),
+            upTo: .seconds(21_600)
+        )
         #expect(plugin.retry == retry)
         #expect(plugin.circuitBreaker == CircuitBreakerPolicy(failures: 7, openFor: .seconds(60)))
         #expect(!plugin.runsInline)
@@ -202,6 +208,7 @@ import Testing
         ("", "max_concurrent: 10001", "expected 1 to 10000, found 10001"),
         ("", "retry: { attempts: 101 }", "expected 1 to 100, found 101"),
         ("", "retry: { first_delay: 2s, longest_delay: 1s }", "expected at least 'first_delay'"),
+        ("", "retry: { up_to: 8d }", "expected 1s to 7d"),
         ("", "circuit_breaker: { failures: 0 }", "expected 1 to 1000000, found 0"),
         ("", "retryable: true", "only 'use: fail' can have 'retryable'"),
         ("", "inline: maybe", "expected true or false"),

@@ -75,6 +75,25 @@ import Testing
 }
 
 @Suite struct WallTimeTextTests {
+    @Test func timesAreRead() {
+        for (text, seconds, nanoseconds) in [
+            ("2023-11-14T22:13:20Z", 1_700_000_000, 0), ("2023-11-14T23:13:20.5+01:00", 1_700_000_000, 500_000_000),
+            ("1969-12-31T23:59:59.000000001Z", -1, 1),
+        ] as [(String, Int64, UInt32)] {
+            let expected = WallTime(seconds: seconds, nanoseconds: nanoseconds)
+            #expect(WallTimeText.time(in: text) == expected)
+            #expect(WallTimeText.time(in: WallTimeText.exact(expected)) == expected)
+        }
+    }
+
+    @Test(arguments: [
+        "2023-02-29T00:00:00Z", "2023-11-14T24:00:00Z", "2023-11-14T22:13:60Z", "2023-11-14 22:13:20Z",
+        "2023-11-14T22:13:20", "2023-11-14T22:13:20+24:00", "",
+    ])
+    func otherTextIsNoTime(_ text: String) {
+        #expect(WallTimeText.time(in: text) == nil)
+    }
+
     @Test func knownTimesAreWrittenInUTC() {
         #expect(WallTimeText.utc(WallTime(seconds: 0)) == "1970-01-01T00:00:00.000Z")
         #expect(WallTimeText.utc(WallTime(seconds: 951_782_400, nanoseconds: 7_999_999)) == "2000-02-29T00:00:00.007Z")

@@ -263,6 +263,12 @@ import Testing
         ("plugins:", "drain_limit: 9s\nlog_lines_per_second: 9\nplugins:", "!drain_limit !log_lines_per_second"),
         ("plugins:", "output_wait: 9s\nplugins:", "!output_wait"),
         ("plugins:", "dead_letters: { count: 9, bytes: 9 }\nplugins:", "!dead_letters.count !dead_letters.bytes"),
+        ("plugins:", "store: a.db\nplugins:", "!store"),
+        ("files: [here.js] }", "files: [here.js] }, durability: none", ""),
+        (
+            "files: [here.js] }", "files: [here.js] }, durability: journal }\nstore: a.db\n#",
+            "!store !sources.page.durability"
+        ),
         ("plugins:", "navigation: { chain: [ { schemes: [https] } ], fallback: cancel }\nplugins:", ""),
     ])
     func onlyDifferencesAreChanged(_ part: String, _ other: String, _ expected: String) throws {
@@ -271,6 +277,16 @@ import Testing
         let change = try Self.change(to: new)
         #expect(Self.text(of: change) == expected)
         #expect(change.isEmpty == (expected.isEmpty || expected.hasPrefix("!")))
+    }
+
+    @Test func aJournalInAnOpenStoreReplacesTheSource() throws {
+        let old = "store: a.db\n\(Self.base)"
+        let new = old.replacing("files: [here.js] }", with: "files: [here.js] }, durability: journal")
+        #expect(Self.text(of: try Self.change(from: old, to: new)) == "~page")
+        let moved = new.replacing("a.db", with: "b.db")
+        let change = try Self.change(from: old, to: moved)
+        #expect(Self.text(of: change) == "~page !store")
+        #expect(change.next.store == StoreSection(path: "a.db"))
     }
 
     @Test func theOrderInTheFileIsIrrelevant() throws {
