@@ -92,7 +92,7 @@ final class StoreWriter: Sendable {
             defer { state.pending = [] }
             return state.pending
         }
-        guard !changes.isEmpty else { return }
+        guard !changes.isEmpty else { return continueOrRest() }
         do {
             try commit(changes, db)
         } catch {

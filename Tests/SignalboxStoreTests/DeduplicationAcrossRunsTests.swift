@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [SourceDurability.none, .journal()])
+    @Test(arguments: [SourceDurability.none, .journaled])
     func aMessageIsHandledOnceInTwoRuns(_ durability: SourceDurability) async throws {
         let folder = try StoreFolder()
         let calls = EventList<Int>()

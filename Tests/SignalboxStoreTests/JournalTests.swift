@@ -20,7 +20,7 @@ import Testing
     @Test func aMessageIsAcknowledgedWhileItsPluginRuns() async throws {
         let folder = try StoreFolder()
         let (calls, gate) = (EventList<Int>(), Gate())
-        try await run(at: folder.store, durability: .journal(), { try $0.register(slow(calls, gate)) }) { adapter in
+        try await run(at: folder.store, durability: .journaled, { try $0.register(slow(calls, gate)) }) { adapter in
             let message = await adapter.pay(1..<2)[0]
             gate.open()
             #expect(await message.outcome == .handled(reply: nil))
@@ -33,7 +33,7 @@ import Testing
         let (calls, gate) = (EventList<Int>(), Gate())
         try await run(
             at: folder.store,
-            durability: .journal(),
+            durability: .journaled,
             drainLimit: .milliseconds(50),
             { supervisor in
                 try supervisor.register(slow(calls, gate))
@@ -50,7 +50,7 @@ import Testing
         let (again, redelivered) = (EventList<Int>(), EventList<Bool>())
         try await run(
             at: folder.store,
-            durability: .journal(),
+            durability: .journaled,
             { supervisor in
                 try supervisor.register(
                     Registration("payment", as: Payment.self, from: .source("push")) { info, context in
@@ -71,7 +71,7 @@ import Testing
         let folder = try StoreFolder()
         let (calls, gate) = (EventList<Int>(), Gate())
         let window = WindowLimits(arrivals: 8)
-        try await run(at: folder.store, durability: .journal(), window: window, { try $0.register(slow(calls, gate)) })
+        try await run(at: folder.store, durability: .journaled, window: window, { try $0.register(slow(calls, gate)) })
         {
             adapter in
             await adapter.pay(0..<100)
@@ -85,14 +85,14 @@ import Testing
     @Test func atItsLimitTheJournalHoldsTheSourceBack() async throws {
         let folder = try StoreFolder()
         let (calls, gate) = (EventList<Int>(), Gate())
-        let limits = JournalLimits(rows: 4)
+        let limits = JournalLimits(rows: 4, age: .longerThanAnyTest)
         try await run(at: folder.store, durability: .journal(limits), { try $0.register(slow(calls, gate)) }) {
             adapter in
             let messages = await adapter.pay(0..<10, acknowledged: 4)
             await gate.untilArrived(1)
             #expect(adapter.acknowledged.count == 4)
             gate.open()
-            for message in messages { await message.untilAcknowledged() }
+            for message in messages { #expect(await message.outcome == .handled(reply: nil)) }
         }
         #expect(calls.all == Array(0..<10))
     }
@@ -101,7 +101,7 @@ import Testing
         let folder = try StoreFolder()
         try await run(
             at: folder.store,
-            durability: .journal(),
+            durability: .journaled,
             { supervisor in
                 try supervisor.register(
                     Registration("payment", as: Payment.self, from: .source("push")) { _, _ in throw Broken() }
@@ -120,7 +120,7 @@ import Testing
     @Test func aDuplicateLeavesTheJournalToo() async throws {
         let folder = try StoreFolder()
         let (calls, gate) = (EventList<Int>(), Gate())
-        try await run(at: folder.store, durability: .journal(), { try $0.register(slow(calls, gate)) }) { adapter in
+        try await run(at: folder.store, durability: .journaled, { try $0.register(slow(calls, gate)) }) { adapter in
             let first = await adapter.pay(1..<2)[0]
             await gate.untilArrived(1)
             let coalesced = await adapter.pay(1..<2)[0]
@@ -136,7 +136,7 @@ import Testing
     @Test func aMessageLargerThanWhatIsLeftPassesWhileAQuarterIsFree() async throws {
         let folder = try StoreFolder()
         let calls = EventList<Int>()
-        let limits = JournalLimits(bytes: 100)
+        let limits = JournalLimits(bytes: 100, age: .longerThanAnyTest)
         try await run(at: folder.store, durability: .journal(limits), { try $0.register(slow(calls)) }) { adapter in
             let large = #"{"amount":1,"note":"\#(String(repeating: "x", count: 1_000))"}"#
             #expect(await adapter.send("payment", body: large) == .handled(reply: nil))
@@ -167,7 +167,7 @@ import Testing
         let calls = EventList<Int>()
         try await run(
             at: folder.store,
-            durability: .journal(),
+            durability: .journaled,
             { supervisor in
                 try supervisor.register(
                     Registration("payment", as: Payment.self, from: .source("push")) { info, _ in
@@ -196,7 +196,7 @@ extension JournalTests {
             let arrived = crash
             try await run(
                 at: current,
-                durability: .journal(),
+                durability: .journaled,
                 drainLimit: .milliseconds(50),
                 { supervisor in
                     try supervisor.register(poison)
@@ -208,7 +208,7 @@ extension JournalTests {
             }
         }
         let calls = EventList<Int>()
-        try await run(at: path, durability: .journal(), { try $0.register(slow(calls)) }) { adapter in
+        try await run(at: path, durability: .journaled, { try $0.register(slow(calls)) }) { adapter in
             #expect(await adapter.pay(9..<10)[0].outcome == .handled(reply: nil))
         }
         // What was in the window with it may be handled again, but is not lost.
@@ -229,7 +229,7 @@ extension JournalTests {
         let (events, calls) = (EventList<StoreEvent>(), EventList<Int>())
         store.observe { events.append($0) }
         let adapter = InMemoryAdapter(source: "push")
-        try supervisor.add(adapter, durability: .journal())
+        try supervisor.add(adapter, durability: .journaled)
         try supervisor.register(slow(calls))
         try await supervisor.whileRunning {
             try await store.limitPages(0)
@@ -250,7 +250,11 @@ extension JournalTests {
             return
         }
         #expect(reason.contains("no space"))
-        #expect(events.all.last == .writable(failures: 1))
+        guard case .writable(let failures)? = events.all.last else {
+            Issue.record("\(events.all)")
+            return
+        }
+        #expect(failures >= 1)
     }
 }
 

@@ -51,6 +51,15 @@ extension Supervisor {
     }
 }
 
+extension SourceDurability {
+    /// A journal with the default limits, but for the age: messages of an `InMemoryAdapter` are from 1970.
+    static let journaled = SourceDurability.journal(JournalLimits(age: .longerThanAnyTest))
+}
+
+extension Duration {
+    static let longerThanAnyTest = Duration.seconds(200 * 365 * 86_400)
+}
+
 /// Runs a supervisor with one source named `push`, and closes the store.
 ///
 /// - Parameters:

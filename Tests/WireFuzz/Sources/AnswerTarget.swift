@@ -25,12 +25,16 @@ enum AnswerTarget {
         require(calls.take(message, limits: limits) == .message, "a connection without calls has no answers")
         guard let answer = PeerAnswer(message, limits: limits) else { return }
         require(message.count <= limits.bytes, "an answer is within the limits")
-        check(answer.result)
+        if let result = answer.result { check(result) }
         _ = calls.table(bound: 1)
         calls.begin(answer.number ^ 1)
         require(calls.take(message, limits: limits) == .message, "an answer to another number is a message")
         calls.begin(answer.number)
-        require(calls.take(message, limits: limits) == .lateAnswer, "an answer without a caller is late")
+        let verdict = calls.take(message, limits: limits)
+        guard answer.result != nil else {
+            return require(verdict == .acceptance, "the caller of a message that is accepted goes on waiting")
+        }
+        require(verdict == .lateAnswer, "an answer without a caller is late")
     }
 
     private static func check(_ result: ChatCalls.Table.Answer) {
