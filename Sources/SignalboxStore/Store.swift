@@ -158,7 +158,7 @@ extension Store {
         }
     }
 
-    /// Returns when the oldest unfinished message of a source was received, or `nil` if there is none.
+    /// Returns when the oldest unfinished message of a source was received, or `nil` without such a message.
     ///
     /// - Throws: An error of the database library if the file cannot be read.
     public func oldest(of source: SourceName) async throws -> WallTime? {

@@ -21,6 +21,13 @@ import Testing
         return all
     }
 
+    /// Leaves a dead letter with the amount 7, because the action has no plugin.
+    private func leaveLetter(of action: ActionName, in folder: StoreFolder) async throws {
+        try await run(at: folder.store, { _ in }) { adapter in
+            #expect(await adapter.send(action, body: #"{"amount":7}"#).code == "unknownAction")
+        }
+    }
+
     @Test func aLetterKeepsEverything() async throws {
         let folder = try StoreFolder()
         let original = #"{"action":"refund","id":"r-1","body":{"amount":"ten","currency":"EUR"}}"#
@@ -106,9 +113,7 @@ import Testing
 
     @Test func aReplayThatFailsIsTheSameLetterWithOneMoreFailure() async throws {
         let folder = try StoreFolder()
-        try await run(at: folder.store, { _ in }) { adapter in
-            #expect(await adapter.send("payment", body: #"{"amount":7}"#).code == "unknownAction")
-        }
+        try await leaveLetter(of: "payment", in: folder)
         let calls = EventList<Int>()
         try await run(
             at: folder.store,
@@ -135,9 +140,7 @@ import Testing
 
     @Test func aLetterIsReplayedAsAnotherAction() async throws {
         let folder = try StoreFolder()
-        try await run(at: folder.store, { _ in }) { adapter in
-            #expect(await adapter.send("pay", body: #"{"amount":7}"#).code == "unknownAction")
-        }
+        try await leaveLetter(of: "pay", in: folder)
         let calls = EventList<Int>()
         try await run(
             at: folder.store,

@@ -133,7 +133,7 @@ extension JournalBacklog {
     }
 
     private func dispatchSuspect(_ message: JournaledMessage) async -> Bool {
-        // The crash that made it a suspect was not counted, because nobody knew which message was in progress.
+        // The store did not count the crash that made the message a suspect: several messages may have been in progress.
         if message.crashes + 1 >= JournalBacklog.maximumCrashes {
             let rejection = Outcome.Rejection(
                 .crashedPlugin,

@@ -3,12 +3,9 @@ import Synchronization
 /// What waits for the store's disk and holds the places of arrivals meanwhile. When the time for a drain is over, it is abandoned, so
 /// that a full disk does not keep the program from ending.
 final class PendingCommits: Sendable {
-    private struct Commit: Sendable {
-        let abandon: @Sendable () -> Void
-    }
-
     private struct State {
-        var commits: [UInt64: Commit] = [:]
+        /// What is called if a commit is abandoned, by number.
+        var abandonments: [UInt64: @Sendable () -> Void] = [:]
         var last: UInt64 = 0
     }
 
@@ -21,7 +18,7 @@ final class PendingCommits: Sendable {
     func add(abandon: @escaping @Sendable () -> Void) -> UInt64 {
         state.withLock { state in
             state.last += 1
-            state.commits[state.last] = Commit(abandon: abandon)
+            state.abandonments[state.last] = abandon
             return state.last
         }
     }
@@ -29,14 +26,14 @@ final class PendingCommits: Sendable {
     /// Notes that a commit is on disk.
     ///
     /// - Returns: `false` if it was abandoned before.
-    func take(_ number: UInt64) -> Bool { state.withLock { $0.commits.removeValue(forKey: number) != nil } }
+    func take(_ number: UInt64) -> Bool { state.withLock { $0.abandonments.removeValue(forKey: number) != nil } }
 
     /// Abandons all commits.
     func abandonAll() {
-        let commits = state.withLock { state in
-            defer { state.commits = [:] }
-            return Array(state.commits.values)
+        let abandonments = state.withLock { state in
+            defer { state.abandonments = [:] }
+            return Array(state.abandonments.values)
         }
-        for commit in commits { commit.abandon() }
+        for abandon in abandonments { abandon() }
     }
 }

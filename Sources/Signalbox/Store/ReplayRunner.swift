@@ -67,7 +67,7 @@ final class ReplayRunner: Sendable {
     private func forget(_ letter: Int64) { inProgress.withLock { _ = $0.remove(letter) } }
 }
 
-/// Receives the outcome of a replayed dead letter, which nobody but the store waits for.
+/// Receives the outcome of a replayed dead letter. No sender waits for it.
 final class ReplaySink: StoredArrivals {
     private let letter: Int64
     private let onEnd: @Sendable () -> Void

@@ -102,7 +102,7 @@ struct CommandTable {
         return nil
     }
 
-    /// Returns a sentence about the first argument of a command with subcommands, if that is none of them.
+    /// Returns a sentence about the first argument of a command with subcommands, if it names no subcommand.
     private func unknownSubcommand(of command: Command?, in line: Line) -> String? {
         guard let command, let names = command.subcommands?.map(\.commandName), line.command == command.commandName,
             line.items.count > 1, line.items[1].role == .positional

@@ -124,7 +124,7 @@ enum WallTimeText {
         }
     }
 
-    /// Returns the time in a text such as `2026-01-31T23:59:59Z` or `2026-01-31T23:59:59.5+01:00`, or `nil` if it is none.
+    /// Returns the time in a text such as `2026-01-31T23:59:59Z` or `2026-01-31T23:59:59.5+01:00`, or `nil` if the text has another form.
     static func time(in text: String) -> WallTime? {
         let form = /(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))/
             .asciiOnlyDigits()

@@ -83,9 +83,11 @@ struct DeadImportCommand: ReportingCommand {
         return .done
     }
 
-    /// Reads all lines. Empty ones are skipped.
+    /// Reads all lines, up to as many letters and bytes as a store keeps by default. Empty lines are skipped.
     private func read(_ input: InputSource) async throws -> [DeadLetterEntry] {
+        let limits = DeadLetterRetention()
         var entries: [DeadLetterEntry] = []
+        var bytes = 0
         var number = 0
         var reader = LineReader(try await input.reader(), limit: ImportedLetter.limits.bytes)
         while let lines = try await reader.next() {
@@ -98,6 +100,14 @@ struct DeadImportCommand: ReportingCommand {
                     throw CommandFailure(
                         .invalidConfiguration,
                         "\(input.name):\(number): \(error); nothing was imported"
+                    )
+                }
+                bytes += entries.last?.letter.message.original.count ?? 0
+                guard entries.count <= limits.count, bytes <= limits.bytes else {
+                    throw CommandFailure(
+                        .invalidConfiguration,
+                        "\(input.name):\(number): more than \(limits.count) letters or \(limits.bytes) bytes; import the file in "
+                            + "parts; nothing was imported"
                     )
                 }
             }

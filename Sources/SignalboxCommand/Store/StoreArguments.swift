@@ -132,7 +132,7 @@ struct LetterSelection: ParsableArguments {
         return filter
     }
 
-    /// Reports each number that is none of a dead letter.
+    /// Reports each number that no dead letter has.
     ///
     /// - Returns: Whether all numbers are those of dead letters.
     func reportMissing(_ found: some Sequence<Int64>) -> Bool {

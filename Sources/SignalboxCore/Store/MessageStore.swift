@@ -47,7 +47,7 @@ public protocol MessageStore: AnyObject, Sendable {
     /// - Throws: An error of the store, if the file cannot be read.
     func journalUse(of source: SourceName, upTo row: Int64) async throws -> JournalUse
 
-    /// Returns when the oldest message of a source in the journal was received, or `nil` if there is none.
+    /// Returns when the oldest message of a source in the journal was received, or `nil` if the journal has no message of the source.
     ///
     /// - Throws: An error of the store, if the file cannot be read.
     func oldest(of source: SourceName) async throws -> WallTime?
@@ -109,11 +109,11 @@ public struct RequestedReplay: Sendable {
 public enum StoreEvent: Sendable, Hashable {
     /// A commit failed and is tried again. Until it succeeds, nothing is acknowledged.
     case writeFailed(String)
-    /// Commits succeed again, after so many failures.
+    /// Commits succeed again after a number of failures.
     case writable(failures: Int)
-    /// So many dead letters were deleted, because the store has reached a limit.
+    /// The store deleted a number of dead letters, because it reached a limit.
     case lettersDeleted(Int)
-    /// The dead letters use so many percent of what the store keeps.
+    /// The dead letters use this percentage of what the store keeps.
     case lettersNearlyFull(percent: Int)
 }
 
@@ -154,7 +154,7 @@ public struct JournalUse: Sendable, Hashable {
     public var rows: Int
     /// The size of their original bytes.
     public var bytes: Int
-    /// The row of the last one, or 0 if there is none.
+    /// The row of the last message, or 0 without messages.
     public var lastRow: Int64
 
     /// Creates a value.

@@ -103,11 +103,13 @@ extension WallTime {
         .seconds(other.seconds - seconds) + .nanoseconds(Int64(other.nanoseconds) - Int64(nanoseconds))
     }
 
-    /// Returns the point in time that is a duration later, rounded down to nanoseconds.
+    /// Returns the point in time that is a duration later, rounded down to nanoseconds. Beyond the range of a wall time, this is its
+    /// last or first second.
     package func advanced(by duration: Duration) -> WallTime {
         let (seconds, attoseconds) = (duration + .nanoseconds(Int64(nanoseconds))).components
         let fraction = attoseconds / 1_000_000_000
-        let whole = self.seconds.addingReportingOverflow(fraction < 0 ? seconds - 1 : seconds).partialValue
+        let (sum, isOver) = self.seconds.addingReportingOverflow(fraction < 0 ? seconds - 1 : seconds)
+        let whole = isOver ? (seconds < 0 ? .min : .max) : sum
         return WallTime(seconds: whole, nanoseconds: UInt32(fraction < 0 ? fraction + 1_000_000_000 : fraction))
     }
 }
