@@ -22,6 +22,7 @@ public final class Store: MessageStore {
     /// Whether the program that used the store before ended without closing it.
     public let wasInterrupted: Bool
     let pool: DatabasePool
+    private let options: StoreOptions
     private let writer: StoreWriter
     private let lock: StoreLock
 
@@ -63,6 +64,7 @@ public final class Store: MessageStore {
         }
         self.path = path
         self.pool = pool
+        self.options = options
         self.lock = lock
         self.secret = secret
         self.wasInterrupted = wasInterrupted
@@ -117,6 +119,13 @@ extension Store {
             writer.add(.flush { continuation.resume() })
         }
     }
+
+    /// Whether ``StoreOptions/history`` is set.
+    public var keepsHistory: Bool { options.history != nil }
+
+    /// Adds an outcome to the history, as `MessageStore` describes. While 10,000 outcomes wait for the disk, others are dropped and
+    /// counted.
+    public func note(_ record: OutcomeRecord) { writer.add(.note(record)) }
 
     /// The current time of the system's wall clock.
     public var now: WallTime { .current }
@@ -194,6 +203,17 @@ extension Store {
             guard let row, let last = row.number("last") else { return JournalUse() }
             let bytes = row.number("bytes") ?? 0
             return JournalUse(rows: Int(row.number("rows") ?? 0), bytes: Int(bytes), lastRow: last)
+        }
+    }
+
+    /// Returns how many dead letters the store keeps.
+    ///
+    /// - Throws: An error of the database library if the file cannot be read.
+    public func deadLetterUse() async throws -> DeadLetterUse? {
+        let limits = options.deadLetters
+        return try await pool.read { db in
+            let (count, bytes) = try StoreTables.totals(db)
+            return DeadLetterUse(count: count, bytes: bytes, fullness: limits.fullness(count: count, bytes: bytes))
         }
     }
 

@@ -63,6 +63,8 @@ public struct StoreInfo: Sendable, Hashable {
     public var replays = 0
     /// The number of remembered ids.
     public var handledIDs = 0
+    /// The number of outcomes in the history.
+    public var outcomes = 0
 }
 
 extension StoreAdministration {
@@ -90,12 +92,11 @@ extension StoreAdministration {
                     lastRow: row.number("last") ?? 0
                 )
             }
-            let totals = try Row.fetchOne(db, sql: "SELECT count, bytes FROM dead_letter_totals")
-            info.deadLetters = Int(totals?.number("count") ?? 0)
-            info.deadLetterBytes = Int(totals?.number("bytes") ?? 0)
+            (info.deadLetters, info.deadLetterBytes) = try StoreTables.totals(db)
             let replays = "SELECT COUNT(*) FROM dead_letters WHERE replay_at IS NOT NULL"
             info.replays = try Int.fetchOne(db, sql: replays) ?? 0
             info.handledIDs = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM handled_ids") ?? 0
+            info.outcomes = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM history") ?? 0
             return info
         }
     }

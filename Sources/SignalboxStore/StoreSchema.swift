@@ -9,7 +9,7 @@ enum StoreSchema {
     static let applicationID = 0x7367_6278
 
     /// The steps, oldest first.
-    static let steps: [String] = [first]
+    static let steps: [String] = [first, history]
 
     /// The version of a file with all steps.
     static var version: Int { steps.count }
@@ -53,6 +53,15 @@ enum StoreSchema {
             PRIMARY KEY (source, event_source, message_id)
         ) WITHOUT ROWID;
         CREATE INDEX handled_ids_by_expiry ON handled_ids(expires_at);
+        """
+
+    private static let history = """
+        -- The last outcomes. The last row is never deleted, so that numbers are never used again.
+        CREATE TABLE history(
+            entry INTEGER PRIMARY KEY, settled_at INTEGER NOT NULL, received_at INTEGER NOT NULL, source INTEGER NOT NULL,
+            action TEXT, message_id TEXT, plugin TEXT, outcome TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL,
+            path TEXT, attempts INTEGER NOT NULL, is_duplicate INTEGER NOT NULL, is_redelivered INTEGER NOT NULL
+        );
         """
 
     /// Brings a file up to date.

@@ -16,6 +16,7 @@ struct StoreTables {
     private var tooLarge = 0
     private var idsUntilCleanup = StoreTables.idsBetweenCleanups
     private var fullness = 0
+    private var history: OutcomeHistory?
 
     private static let idsBetweenCleanups = 1_000
 
@@ -30,6 +31,7 @@ struct StoreTables {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the journal has no rows left")
         }
         nextRow = last + 1
+        history = try options.history.map { try OutcomeHistory(db, $0) }
         let rows = try Row.fetchAll(db, sql: "SELECT id, name FROM sources")
         sources = Dictionary(
             rows.compactMap { row in
@@ -83,6 +85,12 @@ struct StoreTables {
         case (nil, let number?): try db.execute(sql: "DELETE FROM dead_letters WHERE letter = ?", arguments: [number])
         case (nil, nil): break
         }
+    }
+
+    /// Adds an outcome to the history, if there is one.
+    mutating func note(_ record: OutcomeRecord, _ db: Database) throws {
+        let source = try number(of: record.source, db)
+        try history?.add(record, source: source, db)
     }
 
     /// Completes the transaction: deletes finished messages and what exceeds a limit.
@@ -187,7 +195,7 @@ extension StoreTables {
         try db.execute(sql: "DELETE FROM dead_letters WHERE last_at < ?", arguments: [oldest])
         var deleted = db.changesCount + tooLarge
         tooLarge = 0
-        var (count, bytes) = try totals(db)
+        var (count, bytes) = try StoreTables.totals(db)
         while count > 0, count > limits.count || bytes > limits.bytes {
             let excess = max(1, count - limits.count)
             try db.execute(
@@ -197,16 +205,17 @@ extension StoreTables {
             )
             guard db.changesCount > 0 else { break }
             deleted += db.changesCount
-            (count, bytes) = try totals(db)
+            (count, bytes) = try StoreTables.totals(db)
         }
         var events: [StoreEvent] = deleted > 0 ? [.lettersDeleted(deleted)] : []
-        let percent = Int(max(Double(count) / Double(limits.count), Double(bytes) / Double(limits.bytes)) * 100)
+        let percent = Int(limits.fullness(count: count, bytes: bytes) * 100)
         if percent >= 80, fullness < 80 { events.append(.lettersNearlyFull(percent: percent)) }
         fullness = percent
         return events
     }
 
-    private func totals(_ db: Database) throws -> (count: Int, bytes: Int) {
+    /// Returns the number of dead letters, and the size of their messages.
+    static func totals(_ db: Database) throws -> (count: Int, bytes: Int) {
         let row = try Row.fetchOne(db, sql: "SELECT count, bytes FROM dead_letter_totals")
         return (Int(row?.number("count") ?? 0), Int(row?.number("bytes") ?? 0))
     }

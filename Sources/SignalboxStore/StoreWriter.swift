@@ -15,21 +15,45 @@ final class StoreWriter: Sendable {
         case settle(StoredSettlement, committed: (@Sendable () -> Void)?)
         case beginAlone(Int64, committed: @Sendable () -> Void)
         case survivedAlone(Int64)
+        case note(OutcomeRecord)
         /// Changes nothing.
         case flush(done: @Sendable () -> Void)
     }
 
     private struct State {
         var pending: [Change] = []
+        /// The number of outcomes in ``pending`` that are only for the history.
+        var notes = 0
+        var droppedNotes = 0
         /// Whether a commit is running or scheduled.
         var isScheduled = false
         var failures = 0
         var onEvent: (@Sendable (StoreEvent) -> Void)?
         var isClosed = false
+
+        /// Returns whether a change is added. The history has no more than a number of outcomes that wait, because nothing depends on
+        /// it.
+        mutating func hasRoom(for change: Change) -> Bool {
+            guard case .note = change else { return true }
+            guard notes < StoreWriter.maximumNotes else {
+                droppedNotes += 1
+                return false
+            }
+            notes += 1
+            return true
+        }
+
+        mutating func take() -> [Change] {
+            defer { (pending, notes) = ([], 0) }
+            return pending
+        }
     }
 
     /// The delay after a failed commit.
     static let retryDelay = DispatchTimeInterval.seconds(1)
+
+    /// The maximum number of outcomes that wait to be added to the history.
+    static let maximumNotes = 10_000
 
     private let state = Mutex(State())
     private let pool: DatabasePool
@@ -52,6 +76,7 @@ final class StoreWriter: Sendable {
     func add(_ change: Change) {
         let (isFirst, isClosed) = state.withLock { state -> (Bool, Bool) in
             guard !state.isClosed else { return (false, true) }
+            guard state.hasRoom(for: change) else { return (false, false) }
             state.pending.append(change)
             defer { state.isScheduled = true }
             return (!state.isScheduled, false)
@@ -60,7 +85,7 @@ final class StoreWriter: Sendable {
         guard isClosed else { return }
         switch change {
         case .flush(let done), .beginAlone(_, let done): done()
-        case .append, .settle, .survivedAlone: break
+        case .append, .settle, .survivedAlone, .note: break
         }
     }
 
@@ -72,10 +97,7 @@ final class StoreWriter: Sendable {
     func close() throws {
         state.withLock { $0.isClosed = true }
         try pool.writeWithoutTransaction { db in
-            let changes = state.withLock { state in
-                defer { state.pending = [] }
-                return state.pending
-            }
+            let changes = state.withLock { $0.take() }
             if !changes.isEmpty { try commit(changes, db) }
             let running = isInterruptedAfter ? 1 : 0
             try db.execute(sql: "UPDATE meta SET value = ? WHERE key = 'running'", arguments: [running])
@@ -87,11 +109,7 @@ final class StoreWriter: Sendable {
     }
 
     private func commitPending(_ db: Database) {
-        let changes = state.withLock { state -> [Change] in
-            guard !state.isClosed else { return [] }
-            defer { state.pending = [] }
-            return state.pending
-        }
+        let changes = state.withLock { $0.isClosed ? [] : $0.take() }
         guard !changes.isEmpty else { return continueOrRest() }
         do {
             try commit(changes, db)
@@ -136,13 +154,15 @@ final class StoreWriter: Sendable {
     }
 
     private func continueOrRest() {
-        let (recovered, onEvent, continues) = state.withLock {
-            state -> (Int, (@Sendable (StoreEvent) -> Void)?, Bool) in
-            defer { state.failures = 0 }
+        let (events, onEvent, continues) = state.withLock {
+            state -> ([StoreEvent], (@Sendable (StoreEvent) -> Void)?, Bool) in
+            defer { (state.failures, state.droppedNotes) = (0, 0) }
             state.isScheduled = !state.pending.isEmpty && !state.isClosed
-            return (state.failures, state.onEvent, state.isScheduled)
+            var events: [StoreEvent] = state.failures > 0 ? [.writable(failures: state.failures)] : []
+            if state.droppedNotes > 0 { events.append(.historyDropped(state.droppedNotes)) }
+            return (events, state.onEvent, state.isScheduled)
         }
-        if recovered > 0 { onEvent?(.writable(failures: recovered)) }
+        for event in events { onEvent?(event) }
         if continues { schedule() }
     }
 
@@ -179,6 +199,7 @@ final class StoreWriter: Sendable {
             done.append(committed)
         case .survivedAlone(let row):
             try db.execute(sql: "UPDATE journal SET crashes = 0 WHERE row = ?", arguments: [row])
+        case .note(let record): try tables.note(record, db)
         case .flush(let call): done.append(call)
         }
     }
@@ -192,6 +213,7 @@ final class StoreWriter: Sendable {
         }
         let (failures, onEvent) = state.withLock { state in
             state.pending = kept + state.pending
+            state.notes += kept.count { if case .note = $0 { true } else { false } }
             state.failures += 1
             return (state.failures, state.onEvent)
         }

@@ -10,7 +10,7 @@ enum LogKind: String, CaseIterable, Sendable {
         sourceEnded,
         sourceFailed, sourceRemoved, draining, notReturned, storeFailed, storeRecovered, storeUnreadable,
         lettersDeleted,
-        lettersNearlyFull
+        lettersNearlyFull, historyDropped
 
     /// The level of lines of this kind, according to these rules:
     ///
@@ -22,7 +22,8 @@ enum LogKind: String, CaseIterable, Sendable {
     var level: Logger.Level {
         switch self {
         case .givenBack, .stalled, .sourceFailed, .notReturned, .storeFailed, .storeUnreadable: .error
-        case .deadLetter, .mostRejected, .breakerOpened, .dropped, .withheld, .lettersDeleted, .lettersNearlyFull:
+        case .deadLetter, .mostRejected, .breakerOpened, .dropped, .withheld, .lettersDeleted, .lettersNearlyFull,
+            .historyDropped:
             .warning
         case .abandoned, .lateReturn, .inlineEnded, .breakerClosed, .storeRecovered: .notice
         case .draining: .info
@@ -55,6 +56,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .storeUnreadable: "the store cannot be read"
         case .lettersDeleted: "dead letters were deleted: the store has reached a limit"
         case .lettersNearlyFull: "the store's dead letters are close to a limit"
+        case .historyDropped: "outcomes are missing in the store's history"
         }
     }
 
@@ -78,6 +80,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .storeRecovered: [.failures]
         case .lettersDeleted: [.dropped, .advice]
         case .lettersNearlyFull: [.limit, .advice]
+        case .historyDropped: [.dropped, .advice]
         case .sourceEnded, .sourceFailed, .sourceRemoved: []
         }
     }

@@ -22,6 +22,8 @@ final class ReplayRunner: Sendable {
         }
         core.startTask { [self] in
             defer { isReading.store(false, ordering: .releasing) }
+            // Other processes delete letters too.
+            if let use = try? await store.deadLetterUse() { core.storedDeadLetters.withLock { $0 = use } }
             let known = inProgress.withLock { $0 }
             guard let requests = try? await store.requestedReplays(count: ReplayRunner.maximumInProgress + known.count)
             else { return }

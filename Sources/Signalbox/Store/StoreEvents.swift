@@ -16,6 +16,9 @@ enum StoreEvents {
         case .lettersNearlyFull(let percent):
             let advice = "replay or purge letters before the oldest are deleted"
             logger.write(.lettersNearlyFull, nil, [.limit: "\(percent) %", .advice: advice])
+        case .historyDropped(let count):
+            let advice = "nothing else is lost; if the disk is slow, keep no history"
+            logger.write(.historyDropped, nil, [.dropped: "\(count)", .advice: advice])
         }
     }
 }

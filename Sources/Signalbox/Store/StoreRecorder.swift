@@ -79,7 +79,7 @@ extension StoredDeadLetter {
 
 extension Outcome {
     /// The description of what happened, without the reason.
-    fileprivate var detail: String {
+    var detail: String {
         switch self {
         case .handled: ""
         case .rejected(let rejection): rejection.detail
@@ -89,7 +89,7 @@ extension Outcome {
     }
 
     /// The path to the value in the body that caused the rejection, or `nil`.
-    fileprivate var bodyPath: String? {
+    var bodyPath: String? {
         guard case .rejected(let rejection) = self, let path = rejection.bodyError?.path, !path.isEmpty else {
             return nil
         }

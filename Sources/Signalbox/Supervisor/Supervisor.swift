@@ -122,7 +122,8 @@ public final class Supervisor: Service, Sendable {
             unsettled: windows.values.reduce(0) { $0 + $1.arrivals },
             callsStillRunning: running.sorted(),
             deadLetters: core.deadLetters.total,
-            deadLettersDropped: core.deadLetters.dropped
+            deadLettersDropped: core.deadLetters.dropped,
+            storedDeadLetters: core.storedDeadLetters.withLock { $0 }
         )
     }
 }

@@ -10,6 +10,8 @@ final class SupervisorCore: Sendable {
     let deadLetters: DeadLetterStore
     /// Keeps messages on disk, or `nil` if all stay in memory.
     let store: (any MessageStore)?
+    /// How many dead letters the store kept when it was last asked, which is once a second.
+    let storedDeadLetters = Mutex<DeadLetterUse?>(nil)
     /// What waits for the store's disk.
     let pendingCommits = PendingCommits()
     /// The sources whose journal was searched for the message that ended an earlier run.
@@ -33,6 +35,7 @@ final class SupervisorCore: Sendable {
         store = configuration.store
         ticksBetweenStallLines = TickCount.ticks(in: .seconds(60), of: configuration.tick)
         drops = Mutex(CountReport(ticksBetweenLines: ticksBetweenStallLines))
+        if let store, store.keepsHistory { middleware.add(observer: HistoryObserver(store: store)) }
     }
 
     /// The current tick. Waits inside the supervisor use no other clock.

@@ -20,6 +20,8 @@ public struct SupervisorReport: Sendable, Hashable {
     public let deadLetters: Int
     /// The number of dead letters that were dropped because the store was full.
     public let deadLettersDropped: Int
+    /// How many dead letters the supervisor's store keeps, at most a few seconds ago, or `nil` without a store.
+    public let storedDeadLetters: DeadLetterUse?
 
     /// Whether a drain was clean. In a clean drain, everything is settled, no call is still running, and the only
     /// abandoned arrivals are those that plugins gave back and those that a journal keeps.

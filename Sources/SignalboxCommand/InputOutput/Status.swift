@@ -142,7 +142,7 @@ enum CommandStatus: Int32, CaseIterable {
 
     /// What the status means in `dead`, `store` and their subcommands, if it means something else in others.
     private func meaning(inStoreCommand command: String) -> String? {
-        guard ["dead", "store"].contains(command.prefix { $0 != " " }) else { return nil }
+        guard ["dead", "log", "store"].contains(command.prefix { $0 != " " }) else { return nil }
         return switch self {
         case .invalidConfiguration where ["dead", "dead import"].contains(command):
             "the configuration, or a line to import, is invalid"

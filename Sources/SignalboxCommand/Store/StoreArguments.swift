@@ -58,7 +58,7 @@ struct LetterFilterArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Only those that failed since, such as 2h or 2026-01-31T08:00:00Z.", valueName: "time"),
-        transform: LetterFilterArguments.time
+        transform: PastTime.time
     )
     var since: WallTime?
 
@@ -96,9 +96,14 @@ struct LetterFilterArguments: ParsableArguments {
         if let stored = ActionName(stored: name) { return stored }
         return try ValidationError.checked(option) { try ActionName(name) }
     }
+}
 
+/// Reads the values of options such as `--since`.
+enum PastTime {
     /// Returns the time of a text with a duration before now, or a time.
-    private static func time(_ text: String) throws -> WallTime {
+    ///
+    /// - Throws: `ValidationError` if the text is neither.
+    static func time(_ text: String) throws -> WallTime {
         if let time = WallTimeText.time(in: text) { return time }
         guard let duration = try? DurationText.duration(in: text) else {
             throw ValidationError("expected a duration such as 30m, 2h or 7d, or a time such as 2026-01-31T08:00:00Z")

@@ -32,7 +32,7 @@ struct StoreInfoCommand: ReportingCommand {
         usage: "signalbox store info [<options>]",
         discussion: """
             One JSON object: path, version, fileBytes, journal (rows and bytes of each source), deadLetters, deadLetterBytes, \
-            replays, handledIDs, process. 'process' is absent if none uses the store.
+            replays, handledIDs, outcomes, process. 'process' is absent if none uses the store.
 
             EXAMPLE
               signalbox store info
@@ -91,6 +91,7 @@ struct StoreInfoLine {
         object.add("deadLetterBytes", info.deadLetterBytes)
         object.add("replays", info.replays)
         object.add("handledIDs", info.handledIDs)
+        object.add("outcomes", info.outcomes)
         if let process { object.add("process", Int(process)) }
         return object.line
     }
@@ -108,6 +109,7 @@ struct StoreInfoLine {
         add("dead letters", "\(info.deadLetters), \(info.deadLetterBytes) bytes")
         add("to be replayed", "\(info.replays)")
         add("handled ids", "\(info.handledIDs)")
+        add("outcomes", "\(info.outcomes)")
         add("used by", process.map { $0 == 0 ? "an unknown process" : "process \($0)" } ?? "no process")
         return lines
     }

@@ -77,6 +77,18 @@ public protocol MessageStore: AnyObject, Sendable {
     /// - Throws: An error of the store, if the file cannot be read.
     func requestedReplays(count: Int) async throws -> [RequestedReplay]
 
+    /// Returns how many dead letters the store keeps, or `nil` if it sets no limit.
+    ///
+    /// - Throws: An error of the store, if the file cannot be read.
+    func deadLetterUse() async throws -> DeadLetterUse?
+
+    /// Whether the store keeps a history of outcomes.
+    var keepsHistory: Bool { get }
+
+    /// Adds an outcome to the history. If a crash follows at once, the record may be lost: the history is for people, and nothing
+    /// depends on it.
+    func note(_ record: OutcomeRecord)
+
     /// Returns when everything that was recorded before is on disk, or when that has failed.
     func flush() async
 
@@ -86,6 +98,13 @@ public protocol MessageStore: AnyObject, Sendable {
     /// Sets what receives the store's events. There is one receiver, which is called on a thread of the store and must not
     /// block.
     func observe(_ onEvent: @escaping @Sendable (StoreEvent) -> Void)
+}
+
+/// A store has no history and no limits unless it says so.
+extension MessageStore {
+    public func deadLetterUse() async throws -> DeadLetterUse? { nil }
+    public var keepsHistory: Bool { false }
+    public func note(_ record: OutcomeRecord) {}
 }
 
 /// A dead letter that is to be dispatched again.
@@ -115,6 +134,8 @@ public enum StoreEvent: Sendable, Hashable {
     case lettersDeleted(Int)
     /// The dead letters use this percentage of what the store keeps.
     case lettersNearlyFull(percent: Int)
+    /// A number of outcomes are missing in the history, because too many were waiting for the disk.
+    case historyDropped(Int)
 }
 
 /// Three random numbers that a store keeps.

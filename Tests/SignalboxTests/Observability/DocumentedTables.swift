@@ -11,7 +11,7 @@ extension MetricName {
         case .outcomes, .attempts, .duplicates, .deadLetters, .deadLettersDropped, .lateReturns, .unreadableItems:
             .counter
         case .callDuration: .timer
-        case .callsStalled, .windowArrivals, .windowBytes: .meter
+        case .deadLettersStored, .deadLettersFullness, .callsStalled, .windowArrivals, .windowBytes: .meter
         }
     }
 
@@ -21,7 +21,8 @@ extension MetricName {
         case .attempts: "attempts"
         case .lateReturns, .callsStalled: "calls"
         case .callDuration: "seconds"
-        case .deadLetters, .deadLettersDropped: "dead letters"
+        case .deadLetters, .deadLettersDropped, .deadLettersStored: "dead letters"
+        case .deadLettersFullness: "1"
         case .unreadableItems: "items"
         case .windowBytes: "bytes"
         }
@@ -38,6 +39,9 @@ extension MetricName {
         case .duplicates: "repeated arrivals, answered without a call"
         case .deadLetters: "arrivals that were rejected or failed and became dead letters"
         case .deadLettersDropped: "dead letters that did not fit in the store; read once a second"
+        case .deadLettersStored: "dead letters in the store's file; read once a second"
+        case .deadLettersFullness:
+            "the share of the file's limit for dead letters that is in use; at 1 the oldest are deleted; read once a second"
         case .lateReturns: "calls that returned after they were settled; read once a second"
         case .callsStalled: "settled calls that have not returned; read once a second"
         case .unreadableItems: "items, such as query items of links, that could not be read; read once a second"
@@ -103,6 +107,7 @@ extension LogKind {
         case .storeUnreadable: "one per second and source"
         case .lettersDeleted: "one per commit that exceeds a limit"
         case .lettersNearlyFull: "one at 80 % of a limit"
+        case .historyDropped: "one per commit after outcomes were dropped"
         }
     }
 }
@@ -128,7 +133,7 @@ extension LogField {
         case .openFor: "how long the circuit breaker stays open before an action is tried"
         case .reason: "the last of these failures, or the reason for the arrival last given back; escaped and redacted"
         case .rejectedWhileOpen: "the number of arrivals rejected while the circuit breaker was open"
-        case .dropped: "the number of dead letters that were dropped or deleted since the last such line"
+        case .dropped: "the number of dead letters, or of outcomes, that were dropped or deleted since the last such line"
         case .droppedTotal: "the total number of dead letters that the store dropped"
         case .call: "the source and the plugin of a call that is still running, as `source/action`"
         case .limit: "the maximum duration of the drain, or the part of a limit that is in use"

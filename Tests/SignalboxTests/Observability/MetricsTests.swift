@@ -148,6 +148,18 @@ import Testing
         #expect(try metrics.expectCounter("signalbox_dead_letters_dropped_total").values == [3])
     }
 
+    @Test func aStoreHasMetersAndAProgramWithoutStoreHasNone() throws {
+        let observed = SupervisorMetrics(factory: metrics)
+        observed.reported(report(late: 0, arrivals: nil, bytes: 0, running: [], dropped: 0))
+        #expect(throws: (any Error).self) { try metrics.expectMeter("signalbox_dead_letters_stored") }
+        for count in [80, 40] {
+            let use = DeadLetterUse(count: count, bytes: 1, fullness: Double(count) / 100)
+            observed.reported(report(late: 0, arrivals: nil, bytes: 0, running: [], dropped: 0, stored: use))
+        }
+        #expect(try metrics.expectMeter("signalbox_dead_letters_stored").values == [80, 40])
+        #expect(try metrics.expectMeter("signalbox_dead_letters_fullness_ratio").values == [0.8, 0.4])
+    }
+
     @Test func theMetersOfARemovedSourceFallToZero() throws {
         let observed = SupervisorMetrics(factory: metrics)
         observed.reported(report(late: 0, arrivals: 7, bytes: 700, running: [], dropped: 0))
@@ -248,7 +260,8 @@ extension MetricsTests {
         arrivals: Int?,
         bytes: Int,
         running: [String],
-        dropped: Int
+        dropped: Int,
+        stored: DeadLetterUse? = nil
     ) -> SupervisorReport {
         let counts = OutcomeCounts(lateReturns: late, unreadableItems: unreadable)
         return SupervisorReport(
@@ -258,7 +271,8 @@ extension MetricsTests {
             unsettled: arrivals ?? 0,
             callsStillRunning: running,
             deadLetters: dropped,
-            deadLettersDropped: dropped
+            deadLettersDropped: dropped,
+            storedDeadLetters: stored
         )
     }
 }

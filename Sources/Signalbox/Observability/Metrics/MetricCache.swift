@@ -190,6 +190,22 @@ final class SourceMetrics: Sendable {
     }
 }
 
+/// The metrics for a supervisor's store.
+struct StoreMetrics: Sendable {
+    private let deadLetters: Meter
+    private let fullness: Meter
+
+    init(maker: MetricMaker) {
+        deadLetters = maker.meter(.deadLettersStored)
+        fullness = maker.meter(.deadLettersFullness)
+    }
+
+    func record(_ use: DeadLetterUse) {
+        deadLetters.set(use.count)
+        fullness.set(use.fullness)
+    }
+}
+
 /// Makes the metrics in ``MetricName`` and adds their labels.
 struct MetricMaker: Sendable {
     let factory: any MetricsFactory

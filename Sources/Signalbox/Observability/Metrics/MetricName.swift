@@ -10,6 +10,8 @@ enum MetricName: String, CaseIterable, Sendable {
     case duplicates = "signalbox_duplicates_total"
     case deadLetters = "signalbox_dead_letters_total"
     case deadLettersDropped = "signalbox_dead_letters_dropped_total"
+    case deadLettersStored = "signalbox_dead_letters_stored"
+    case deadLettersFullness = "signalbox_dead_letters_fullness_ratio"
     case lateReturns = "signalbox_late_returns_total"
     case callsStalled = "signalbox_calls_stalled"
     case unreadableItems = "signalbox_unreadable_items_total"
@@ -21,7 +23,7 @@ enum MetricName: String, CaseIterable, Sendable {
         case .outcomes: [.source, .plugin, .outcome, .code]
         case .attempts, .callDuration: [.source, .plugin]
         case .duplicates, .deadLetters, .lateReturns, .unreadableItems, .windowArrivals, .windowBytes: [.source]
-        case .deadLettersDropped, .callsStalled: []
+        case .deadLettersDropped, .deadLettersStored, .deadLettersFullness, .callsStalled: []
         }
     }
 }

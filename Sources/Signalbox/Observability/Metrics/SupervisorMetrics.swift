@@ -30,6 +30,9 @@ public final class SupervisorMetrics: ReportObserver {
     private let cache: MetricCache
     private let dropped: Counter
     private let callsStalled: Meter
+    /// Made when the supervisor turns out to have a store.
+    private let store = Mutex<StoreMetrics?>(nil)
+    private let maker: MetricMaker
     private let droppedReported = Mutex(CountReport())
 
     /// Creates the metrics.
@@ -41,7 +44,7 @@ public final class SupervisorMetrics: ReportObserver {
     }
 
     init(factory: any MetricsFactory, seriesLimit: Int) {
-        let maker = MetricMaker(factory: factory)
+        maker = MetricMaker(factory: factory)
         cache = MetricCache(maker: maker, limit: seriesLimit)
         dropped = maker.counter(.deadLettersDropped)
         callsStalled = maker.meter(.callsStalled)
@@ -59,8 +62,17 @@ public final class SupervisorMetrics: ReportObserver {
             cache.metrics(of: source).record(counts, report.windows[source])
         }
         callsStalled.set(report.callsStillRunning.count)
+        if let use = report.storedDeadLetters { storeMetrics.record(use) }
         let new = droppedReported.withLock { $0.take(of: report.deadLettersDropped) }
         if new > 0 { dropped.increment(by: new) }
+    }
+
+    private var storeMetrics: StoreMetrics {
+        store.withLock { store in
+            let metrics = store ?? StoreMetrics(maker: maker)
+            store = metrics
+            return metrics
+        }
     }
 }
 

@@ -42,6 +42,7 @@ extension ConfigurationReader {
             var options = StoreOptions()
             keys.read("handled_ids", &options.handledIDs) { $0.integer(1...100_000_000) }
             keys.read("dead_letters", &options.deadLetters, retention)
+            keys.read("history", &options.history, history)
             return path.map { StoreSection(path: $0, options: options) }
         }
     }
@@ -52,6 +53,13 @@ extension ConfigurationReader {
             keys.read("bytes", &limits.bytes) { $0.size(1...(1 << 40)) }
             keys.read("age", &limits.age) { $0.duration(ConfigurationReader.ages) }
         }
+    }
+
+    private func history(_ value: YAMLValue) -> HistoryRetention?? {
+        value.mapping("history", changing: HistoryRetention()) { keys, limits in
+            keys.read("count", &limits.count) { $0.integer(1...100_000_000) }
+            keys.read("age", &limits.age) { $0.duration(ConfigurationReader.ages) }
+        }.map { .some($0) }
     }
 
     /// Returns whether a source has a journal.

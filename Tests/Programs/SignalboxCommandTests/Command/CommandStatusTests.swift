@@ -13,7 +13,7 @@ import Testing
         ["dead", "--help"], ["store", "--help"], ["dead", "list", "--help"], ["dead", "show", "--help"],
         ["dead", "replay", "--help"], ["dead", "export", "--help"], ["dead", "import", "--help"],
         ["dead", "purge", "--help"], ["store", "info", "--help"], ["store", "check", "--help"],
-        ["store", "backup", "--help"],
+        ["store", "backup", "--help"], ["log", "--help"],
     ])
     func helpHasAnExampleAndTheStatuses(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
@@ -99,6 +99,7 @@ import Testing
         ["dead", "purge", "--yes"], ["dead", "purge", "7", "--all"], ["dead", "purge", "7", "--reason", "expired"],
         ["dead", "replay"], ["dead", "replay", "7", "--rate", "0"], ["dead", "replay", "7", "--to", "a b"],
         ["dead", "import", "a", "b"], ["store", "check", "a"], ["store", "backup"], ["store", "chek"],
+        ["log", "7"], ["log", "--limit", "0"], ["log", "--since", "soon"], ["log", "--source", "a b"],
     ])
     func wrongArgumentsAreUsageErrors(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)

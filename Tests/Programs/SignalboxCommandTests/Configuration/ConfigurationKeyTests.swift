@@ -49,6 +49,7 @@ enum KnownKeys {
             "rateLimit": labels(RateLimit(perSecond: 1)), "deduplication": labels(DeduplicationLimits()),
             "hold": labels(HoldLimits()), "durability": ["journal"], "journal": labels(JournalLimits()),
             "store": labels(StoreOptions()), "deadLetterRetention": labels(DeadLetterRetention()),
+            "history": labels(HistoryRetention()),
             "mqtt": labels(push),
             "topic": labels(MQTTTopic(try TopicPattern("a"))),
             "will": labels(MQTTWill(topic: "a", payload: [])),

@@ -23,6 +23,15 @@ import Testing
         #expect(store.path == "a.db")
         #expect(store.options.handledIDs == 5)
         #expect(store.options.deadLetters == DeadLetterRetention(count: 7, bytes: 1_024, age: .seconds(7_200)))
+        #expect(store.options.history == nil)
+    }
+
+    @Test(arguments: [
+        ("{}", HistoryRetention()), ("{ count: 7, age: 2h }", HistoryRetention(count: 7, age: .seconds(7_200))),
+    ])
+    func aHistoryIsKeptOnRequest(_ value: String, _ expected: HistoryRetention) throws {
+        let text = Self.file("", "store: { path: a.db, history: \(value) }")
+        #expect(try ConfigurationFixture.read(text).store?.options.history == expected)
     }
 
     @Test func thePathIsRelativeToTheFolderOfTheConfiguration() throws {
@@ -52,6 +61,7 @@ import Testing
         ("", "store: 7", "4:8: store: expected text"),
         ("", "store: { handled_ids: 7 }", "4:8: store: 'path' is missing"),
         ("", "store: { path: a, dead_letters: { age: 0s } }", "store.dead_letters.age: expected 1s to 365d"),
+        ("", "store: { path: a, history: { count: 0 } }", "store.history.count: expected 1 to"),
         (
             ", durability: disk", "store: a",
             "'disk' is not a durability or a mapping with journal; expected none, journal"

@@ -9,7 +9,7 @@ import Testing
 /// Runs `signalbox` in a folder with a store of dead letters and a configuration of links.
 struct StoreTrial {
     static let configuration = """
-        store: messages.db
+        store: { path: messages.db, history: {} }
         sources:
           links:
             links: { routes: [ { pattern: 'app://pay/{n}', action: pay } ], standard_input: true }

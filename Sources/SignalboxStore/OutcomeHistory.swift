@@ -1,0 +1,159 @@
+internal import GRDB
+public import SignalboxCore
+
+/// Writes the history of outcomes. Used inside a transaction; a copy replaces the original only after the commit.
+struct OutcomeHistory {
+    /// How many outcomes are added until the oldest are deleted.
+    private static let entriesBetweenCleanups = 1_000
+    /// The maximum number of outcomes that are deleted at once because of their age.
+    private static let oldestAtOnce = 10_000
+
+    private let limits: HistoryRetention
+    private var nextEntry: Int64
+    private var entriesUntilCleanup = 0
+
+    /// - Throws: An error of the database.
+    init(_ db: Database, _ limits: HistoryRetention) throws {
+        self.limits = limits
+        let last = try Int64.fetchOne(db, sql: "SELECT MAX(entry) FROM history") ?? 0
+        guard last < .max else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the history has no rows left")
+        }
+        nextEntry = last + 1
+    }
+
+    /// Adds an outcome.
+    ///
+    /// - Parameter source: The number of its source.
+    mutating func add(_ record: OutcomeRecord, source: Int64, _ db: Database) throws {
+        let insert = try db.cachedStatement(sql: "INSERT INTO history VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
+        let values: [DatabaseValue] = [
+            nextEntry.databaseValue, record.settledAt.nanosecondsSince1970.databaseValue,
+            record.receivedAt.nanosecondsSince1970.databaseValue, source.databaseValue, record.action.databaseValue,
+            record.id.databaseValue, record.plugin.databaseValue, record.outcome.databaseValue,
+            record.reason.databaseValue, record.detail.databaseValue, record.path.databaseValue,
+            record.attempts.databaseValue, record.isDuplicate.databaseValue, record.isRedelivered.databaseValue,
+        ]
+        insert.setUncheckedArguments(StatementArguments(values))
+        try insert.execute()
+        nextEntry += 1
+        entriesUntilCleanup -= 1
+        guard entriesUntilCleanup <= 0 else { return }
+        entriesUntilCleanup = OutcomeHistory.entriesBetweenCleanups
+        try deleteOldest(db)
+    }
+
+    /// Deletes what exceeds the limits, but never the last outcome.
+    private func deleteOldest(_ db: Database) throws {
+        let last = nextEntry - 1
+        try db.execute(sql: "DELETE FROM history WHERE entry <= ?", arguments: [last - Int64(limits.count)])
+        let oldest = WallTime.current.advanced(by: .zero - limits.age).nanosecondsSince1970
+        try db.execute(
+            sql: """
+                DELETE FROM history WHERE entry IN (SELECT entry FROM history WHERE entry < ? ORDER BY entry LIMIT ?)
+                    AND settled_at < ?
+                """,
+            arguments: [last, OutcomeHistory.oldestAtOnce, oldest]
+        )
+    }
+}
+
+// MARK: - Reading
+
+/// An outcome in a store's history.
+public struct HistoryEntry: Sendable, Hashable {
+    /// The number of the entry. Later outcomes have greater numbers, and no number is used again.
+    public var number: Int64
+    /// The outcome.
+    public var record: OutcomeRecord
+}
+
+/// Selects outcomes of a history. An outcome is selected if it meets all conditions that are set.
+public struct HistoryFilter: Sendable, Hashable {
+    /// The source.
+    public var source: SourceName?
+    /// The action.
+    public var action: ActionName?
+    /// The outcome, such as `rejected`, or a reason, such as `invalidBody`.
+    public var outcome: String?
+    /// The earliest time of the outcome.
+    public var since: WallTime?
+    /// Only entries after this one.
+    public var after: Int64?
+    /// The maximum number of entries, or `nil` for all. The latest are selected.
+    public var limit: Int?
+
+    /// Creates a filter that selects every outcome.
+    public init() {}
+
+    fileprivate var conditions: (sql: String, arguments: StatementArguments) {
+        var parts: [String] = []
+        var values: [(any DatabaseValueConvertible)?] = []
+        func add(_ condition: String, _ value: (any DatabaseValueConvertible)?) {
+            guard let value else { return }
+            parts.append(condition)
+            values.append(value)
+        }
+        add("source = (SELECT id FROM sources WHERE name = ?)", source?.text)
+        add("action = ?", action?.text)
+        add("? IN (outcome, reason)", outcome)
+        add("settled_at >= ?", since?.nanosecondsSince1970)
+        add("entry > ?", after)
+        let all = parts.isEmpty ? "" : "WHERE " + parts.joined(separator: " AND ")
+        guard let limit else { return (all, StatementArguments(values)) }
+        let last = "WHERE entry IN (SELECT entry FROM history \(all) ORDER BY entry DESC LIMIT ?)"
+        return (last, StatementArguments(values + [limit]))
+    }
+}
+
+extension StoreAdministration {
+    /// Returns the first of the selected outcomes, the latest at the end.
+    ///
+    /// - Parameter count: The maximum number of outcomes. The others are selected with ``HistoryFilter/after``.
+    /// - Throws: ``StoreError`` if the file cannot be read.
+    public func outcomes(_ filter: HistoryFilter, first count: Int) throws(StoreError) -> [HistoryEntry] {
+        let (sql, arguments) = filter.conditions
+        return try read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT history.*, (SELECT name FROM sources WHERE id = source) AS source_name FROM history \(sql)
+                    ORDER BY entry LIMIT ?
+                    """,
+                arguments: arguments + [count]
+            )
+            return rows.compactMap(HistoryEntry.init)
+        }
+    }
+
+    /// The number of the last outcome of the history, or 0 if no outcome was ever recorded.
+    ///
+    /// - Throws: ``StoreError`` if the file cannot be read.
+    public func lastOutcome() throws(StoreError) -> Int64 {
+        try read { try Int64.fetchOne($0, sql: "SELECT MAX(entry) FROM history") ?? 0 }
+    }
+}
+
+extension HistoryEntry {
+    fileprivate init?(_ row: Row) {
+        guard let name = row.text("source_name"), let source = try? SourceName(name) else { return nil }
+        self.init(
+            number: row.number("entry") ?? 0,
+            record: OutcomeRecord(
+                source: source,
+                action: row.text("action"),
+                id: row.text("message_id"),
+                plugin: row.text("plugin"),
+                outcome: row.text("outcome") ?? "",
+                reason: row.text("reason") ?? "",
+                detail: row.text("detail") ?? "",
+                path: row.text("path"),
+                attempts: Int(row.number("attempts") ?? 0),
+                isDuplicate: row.number("is_duplicate") == 1,
+                isRedelivered: row.number("is_redelivered") == 1,
+                receivedAt: WallTime(nanosecondsSince1970: row.number("received_at") ?? 0),
+                settledAt: WallTime(nanosecondsSince1970: row.number("settled_at") ?? 0)
+            )
+        )
+    }
+}
