@@ -147,7 +147,7 @@ extension InMemoryAdapter: RestoringAdapter {
                 )
             }
         }
-        return batch.take()
+        return batch.take(keepingIDsOf: messages)
     }
 }
 

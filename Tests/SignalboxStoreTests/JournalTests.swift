@@ -67,6 +67,29 @@ import Testing
         #expect(redelivered.all == Array(repeating: true, count: 20) + [false])
     }
 
+    @Test func aMessageWithoutAnIDOfItsSenderKeepsTheIDThatItWasAssigned() async throws {
+        let folder = try StoreFolder()
+        let (ids, gate) = (EventList<ActionID>(), Gate())
+        let plugin = Registration("payment", as: Payment.self, from: .source("push")) { _, context in
+            ids.append(context.id)
+            await gate.pass()
+        }
+        try await run(
+            at: folder.store,
+            durability: .journaled,
+            drainLimit: .milliseconds(50),
+            { try $0.register(plugin) }
+        ) { adapter in
+            await adapter.post("payment", body: #"{"amount":1}"#).untilAcknowledged()
+            await gate.untilArrived(1)
+        }
+        gate.open()
+        try await run(at: folder.store, durability: .journaled, { try $0.register(plugin) }) { _ in
+            _ = await ids.first(2)
+        }
+        #expect(ids.all.count == 2 && Set(ids.all).count == 1)
+    }
+
     @Test func aFullWindowWaitsOnDiskAndKeepsTheOrder() async throws {
         let folder = try StoreFolder()
         let (calls, gate) = (EventList<Int>(), Gate())

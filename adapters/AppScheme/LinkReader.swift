@@ -38,7 +38,7 @@ struct LinkReader: ~Copyable {
             let link = String(decoding: message.original, as: UTF8.self)
             append(link, token: token, receivedAt: message.receivedAt, deadline: message.deadline(at: now))
         }
-        return batch.take()
+        return batch.take(keepingIDsOf: messages)
     }
 
     private mutating func append(

@@ -268,7 +268,7 @@ extension MQTTPushAdapter: RestoringAdapter {
         for (token, message) in messages.enumerated() {
             receiver.restore(message, token: UInt64(token), at: now, &origins)
         }
-        return receiver.takeBatch().arrivals
+        return receiver.takeBatch(keepingIDsOf: messages)
     }
 }
 

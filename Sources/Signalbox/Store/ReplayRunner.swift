@@ -44,7 +44,7 @@ final class ReplayRunner: Sendable {
             return refuse(request, "the supervisor has no source \(source) that can read stored messages")
         }
         var arrivals = adapter.restore([request.message], at: store.now)
-        if let action = request.action { arrivals = arrivals.map { $0.renamed(to: action) } }
+        if let action = request.action { arrivals = arrivals.map { $0.renamed(to: action, of: request.message) } }
         for position in arrivals.indices { arrivals[position].isRedelivered = true }
         let sink = ReplaySink(letter: request.letter) { [self] in forget(request.letter) }
         if intake.submit(arrivals, to: sink) == 0 { forget(request.letter) }
@@ -87,7 +87,7 @@ final class ReplaySink: StoredArrivals {
 extension Arrival {
     /// Returns the arrival as one of another action, with the same body. A message that is not an action becomes the body as a
     /// whole.
-    fileprivate func renamed(to name: ActionName) -> Arrival {
+    fileprivate func renamed(to name: ActionName, of message: StoredMessage) -> Arrival {
         var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: MessageLimits(bytes: 1 << 30, depth: 512))
         let action = try? reading.get()
         let body = action.flatMap { try? $0.body.decode(RawBody.self) }
@@ -105,6 +105,6 @@ extension Arrival {
                 payload: body?.kind ?? .json
             )
         }
-        return batch.take().first ?? self
+        return batch.take(keepingIDsOf: [message]).first ?? self
     }
 }

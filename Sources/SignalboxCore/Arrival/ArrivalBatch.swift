@@ -126,6 +126,15 @@ public struct ArrivalBatch: ~Copyable {
         return record
     }
 
+    /// Returns the arrivals of restored messages, as ``take()`` does. A message whose sender gave no id keeps the id that it was
+    /// assigned when it came, by which a plugin can recognize it.
+    ///
+    /// - Parameter messages: The messages, of which each was appended in this order since the last call.
+    public mutating func take(keepingIDsOf messages: [StoredMessage]) -> [Arrival] {
+        tables.keptIDs = messages.map { $0.hasSenderID ? nil : $0.id }
+        return take()
+    }
+
     /// Returns the arrivals appended since the last call, in order, and empties the batch so that you can reuse it.
     public mutating func take() -> [Arrival] {
         let count = buffers.records.count

@@ -239,7 +239,11 @@ package struct ArrivalTables: Sendable {
     /// The number of arrivals appended to the ``ArrivalBatch`` before this batch.
     package var firstSerial: UInt64 = 0
 
+    /// The ids that restored messages were assigned before, by position, or empty.
+    package var keptIDs: [ActionID?] = []
+
     package func assignedID(at index: UInt32) -> ActionID {
+        if Int(index) < keptIDs.count, let kept = keptIDs[Int(index)] { return kept }
         let prefix = String(idPrefix, radix: 16)
         return ActionID(unchecked: Bytes("\(prefix)-\(firstSerial + UInt64(index))"))
     }

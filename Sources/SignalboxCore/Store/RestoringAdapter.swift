@@ -3,7 +3,8 @@ public protocol RestoringAdapter: Adapter {
     /// Reads stored messages again, with the adapter's current routes, limits and envelopes, as if they had just arrived.
     ///
     /// This method opens no connection, and can be called from any thread, whether or not the adapter runs. If a message
-    /// cannot be read any more, its arrival has a rejection. The arrivals have no ``Arrival/sender``, unless it is independent
+    /// cannot be read any more, its arrival has a rejection. A message without an id of its sender keeps the id that it was assigned
+    /// (`ArrivalBatch.take(keepingIDsOf:)`). The arrivals have no ``Arrival/sender``, unless it is independent
     /// of the connection that the message came from.
     ///
     /// - Parameters:

@@ -27,7 +27,9 @@ import Testing
         let arrivals = try MQTTPushAdapter(configuration, logger: quiet).restore([message], at: Self.now)
         #expect(arrivals.map(\.token) == [0] && arrivals[0].receivedAt == message.receivedAt)
         #expect(arrivals[0].original.elementsEqual(message.original) && arrivals[0].origin.source == message.source)
-        return try #require(arrivals.first)
+        let arrival = try #require(arrivals.first)
+        if !message.hasSenderID, let id = message.id, let action = try? arrival.reading.get() { #expect(action.id == id) }
+        return arrival
     }
 
     /// Returns the stored form of a message as it arrives with these topics.

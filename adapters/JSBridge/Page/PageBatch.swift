@@ -110,7 +110,7 @@ extension PageBatch {
                 )
             }
         }
-        return batch.take()
+        return batch.take(keepingIDsOf: messages)
     }
 
     /// Returns the envelope with which to read a message again, or `nil` if it cannot be read. The name of a handler is

@@ -51,6 +51,9 @@ final class PushReceiver {
         return (batch.take(), fingerprints)
     }
 
+    /// Returns the arrivals of restored messages, each of which was restored in this order.
+    func takeBatch(keepingIDsOf messages: [StoredMessage]) -> [Arrival] { batch.take(keepingIDsOf: messages) }
+
     /// Logs how many messages were unexpected, and how many retained messages were dropped, since the last call.
     func logDropped(to log: BrokerLog) {
         if unexpected > 0 { log.unexpected(unexpected) }

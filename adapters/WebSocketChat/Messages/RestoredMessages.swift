@@ -44,7 +44,7 @@ struct RestoredMessages {
                 batch.append(unreadable: message, token: token, because: error.detail, origin: origin)
             }
         }
-        return batch.take()
+        return batch.take(keepingIDsOf: messages)
     }
 
     private struct Unreadable: Error {
