@@ -188,7 +188,7 @@ extension Settler {
             letter = DeadLetter(delivery.arrival, outcome: outcome, plugin: plugin?.outline, .none)
         }
         let kept = letter
-        recorder.record(delivery.arrival, outcome, letter: kept, sink: delivery.sink) { [self] in
+        recorder.record(delivery.arrival, outcome, letter: kept, isDuplicate: true, sink: delivery.sink) { [self] in
             notifyAdapter(delivery.arrival, outcome, delivery.sink)
         } abandoned: { [self] in
             notifyAdapter(delivery.arrival, .abandoned(.drain), delivery.sink)

@@ -10,7 +10,7 @@ enum LogKind: String, CaseIterable, Sendable {
         sourceEnded,
         sourceFailed, sourceRemoved, draining, notReturned, storeFailed, storeRecovered, storeUnreadable,
         lettersDeleted,
-        lettersNearlyFull, historyDropped
+        lettersNearlyFull, historyDropped, logTorn
 
     /// The level of lines of this kind, according to these rules:
     ///
@@ -23,7 +23,7 @@ enum LogKind: String, CaseIterable, Sendable {
         switch self {
         case .givenBack, .stalled, .sourceFailed, .notReturned, .storeFailed, .storeUnreadable: .error
         case .deadLetter, .mostRejected, .breakerOpened, .dropped, .withheld, .lettersDeleted, .lettersNearlyFull,
-            .historyDropped:
+            .historyDropped, .logTorn:
             .warning
         case .abandoned, .lateReturn, .inlineEnded, .breakerClosed, .storeRecovered: .notice
         case .draining: .info
@@ -57,6 +57,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .lettersDeleted: "dead letters were deleted: the store has reached a limit"
         case .lettersNearlyFull: "the store's dead letters are close to a limit"
         case .historyDropped: "outcomes are missing in the store's history"
+        case .logTorn: "the store's log ended in the middle of a commit, which was dropped"
         }
     }
 
@@ -76,7 +77,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .withheld: [.linesWithheld]
         case .draining: [.limit]
         case .notReturned: [.call]
-        case .storeFailed, .storeUnreadable: [.advice]
+        case .storeFailed, .storeUnreadable, .logTorn: [.advice]
         case .storeRecovered: [.failures]
         case .lettersDeleted: [.dropped, .advice]
         case .lettersNearlyFull: [.limit, .advice]

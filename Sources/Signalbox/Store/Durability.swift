@@ -12,8 +12,8 @@ public struct SourceDurability: Sendable, Hashable {
     /// - A message leaves the journal when it is handled, or together with its dead letter. Messages that are left when the program
     ///   ends are dispatched again by the next run, in order, with `Arrival.isRedelivered`.
     /// - There is no ack deadline, so calls and retries may take as long as the plugin's options allow.
-    /// - If a plugin gives a message back (`RetryExhaustion.abandon`), the journal dispatches it again, after 1 s at first and then
-    ///   at growing intervals up to 5 min. Later messages do not wait for it.
+    /// - If a plugin gives a message back (`RetryExhaustion.abandon`), or middleware abandons it, the journal dispatches it again,
+    ///   after 1 s at first and then at growing intervals up to 5 min. Later messages do not wait for it.
     /// - If the program ends three times while it handles a message, the message becomes a dead letter with the reason
     ///   `crashedPlugin`.
     ///
@@ -28,8 +28,8 @@ public struct SourceDurability: Sendable, Hashable {
 public struct JournalLimits: Sendable, Hashable {
     /// The maximum number of unfinished messages. Must be between 1 and 100,000,000; the default is 1,000,000.
     public var rows: Int { didSet { check() } }
-    /// The maximum size of their original bytes. Must be at least 1; the default is 1 GiB. A single message may exceed the
-    /// limit if the journal has no other.
+    /// The maximum size of their original bytes. Must be at least 1; the default is 1 GiB. A message may exceed the limit
+    /// while a quarter of it is free.
     public var bytes: Int { didSet { check() } }
     /// How old the oldest unfinished message may become. Must be greater than zero; the default is 7 days.
     public var age: Duration { didSet { check() } }

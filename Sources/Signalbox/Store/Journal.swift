@@ -113,25 +113,41 @@ extension Journal {
             state.returned.forget(row)
             return state.takeWaiter(of: row)
         }
-        waiter?.set(true)
+        waiter?.set(.finished)
         wakeWaiters()
     }
 
     /// Waits until a message that is dispatched alone has an outcome, or was given back.
     ///
     /// - Parameter dispatch: Dispatches the message, and returns `false` if that was not possible.
-    /// - Returns: Whether more messages can be dispatched.
-    func waitForOutcome(of row: Int64, _ dispatch: () async -> Bool) async -> Bool {
+    func waitForOutcome(of row: Int64, _ dispatch: () async -> Bool) async -> AloneEnd {
         let outcome = OutcomeSignal()
         let isOpen = state.withLock { state in
             state.alone = (row, outcome)
             return !state.isClosed
         }
-        guard isOpen, await dispatch() else { return false }
+        guard isOpen, await dispatch() else {
+            noteSurvival(of: row)
+            return .closed
+        }
         return await outcome.value()
     }
 
-    /// Notes that a plugin gave a message back, which is dispatched again later.
+    /// Waits until everything that was recorded before is on disk.
+    ///
+    /// - Returns: `false` if the journal is closed, or if the program does not wait for the disk any longer.
+    func untilRecorded() async -> Bool {
+        guard position != nil else { return false }
+        let commits = intake.settler.core.pendingCommits
+        return await withUnsafeContinuation { continuation in
+            let number = commits.add { continuation.resume(returning: false) }
+            store.record(StoredSettlement(source: source)) {
+                if commits.take(number) { continuation.resume(returning: true) }
+            }
+        }
+    }
+
+    /// Notes that a message was given back, which is dispatched again later, by the next run if the journal is closed.
     func giveBack(_ row: Int64, owner: Owner?) {
         let now = intake.settler.core.now
         let tick = intake.settler.core.configuration.tick
@@ -148,10 +164,10 @@ extension Journal {
     }
 
     /// Notes that a message has no outcome, and that the program did not end because of it.
-    func noteSurvival(of row: Int64) {
+    private func noteSurvival(of row: Int64) {
         guard let waiter = state.withLock({ $0.takeWaiter(of: row) }) else { return }
         store.survivedAlone(row)
-        waiter.set(true)
+        waiter.set(.givenBack)
     }
 
     /// Returns what waits for the outcome of a message that was read from disk.
@@ -174,8 +190,6 @@ extension Journal {
     func start() {
         store.record(StoredSettlement(source: source)) { [self] in
             let lastRow = store.lastRow
-            state.withLock { $0.isStarted = true }
-            wakeWaiters()
             intake.settler.core.startTask { [self] in await JournalBacklog(journal: self).run(startingAfter: lastRow) }
         }
     }
@@ -184,10 +198,12 @@ extension Journal {
     func close() {
         let (owners, waiters, alone) = state.withLock { state in
             state.isClosed = true
-            defer { (state.owners, state.waiters, state.alone) = ([:], [], nil) }
-            return (Array(state.owners.values), state.waiters, state.alone)
+            // A message that is dispatched alone may still be given back.
+            defer { (state.owners, state.waiters) = ([:], []) }
+            // In their order, so that a simulated run can be reproduced.
+            return (state.owners.sorted { $0.key < $1.key }.map(\.value), state.waiters, state.alone)
         }
-        alone?.outcome.set(false)
+        alone?.outcome.set(.closed)
         for owner in owners { owner.sink.settle(owner.token, .abandoned(.kept)) }
         for waiter in waiters { waiter.resume(returning: false) }
     }
@@ -215,12 +231,14 @@ extension Journal {
 
     // MARK: For the backlog
 
-    /// Sets what an earlier run has left.
+    /// Sets what an earlier run has left, and takes arrivals from now on. Without knowing it, the journal would exceed its limits.
     func setUse(_ use: JournalUse) {
         state.withLock { state in
             state.kept.add(rows: use.rows, bytes: use.bytes)
             state.committed = max(state.committed, use.lastRow)
+            state.isStarted = true
         }
+        wakeWaiters()
     }
 
     /// The last row that was dispatched, and the last that was committed; `nil` if the journal is closed.

@@ -94,7 +94,7 @@ struct JournalBacklog {
     private func read<Value: Sendable>(_ body: () async throws -> Value) async -> Value? {
         while journal.position != nil {
             do { return try await body() } catch { journal.reportReadFailure(error) }
-            try? await Task.sleep(for: JournalBacklog.retryDelay)
+            try? await journal.intake.settler.core.clock.sleep(for: JournalBacklog.retryDelay)
         }
         return nil
     }
@@ -123,16 +123,21 @@ extension JournalBacklog {
             }
             guard let messages else { return false }
             for message in messages where message.row <= last {
-                guard await dispatchSuspect(message) else { return false }
+                switch await dispatchSuspect(message) {
+                case .finished: remaining -= 1
+                // It may be here in addition to a full window: what is given back waits outside of it.
+                case .givenBack: break
+                case .closed: return false
+                }
                 journal.setDispatched(message.row)
             }
             guard !messages.isEmpty else { break }
-            remaining -= messages.count
         }
-        return true
+        // If the program ends during a later message, the next search must not begin with the same ones again.
+        return await journal.untilRecorded()
     }
 
-    private func dispatchSuspect(_ message: JournaledMessage) async -> Bool {
+    private func dispatchSuspect(_ message: JournaledMessage) async -> AloneEnd {
         // The store did not count the crash that made the message a suspect: several messages may have been in progress.
         if message.crashes + 1 >= JournalBacklog.maximumCrashes {
             let rejection = Outcome.Rejection(
@@ -142,9 +147,10 @@ extension JournalBacklog {
             let arrivals = restored([message]) { _ in true }
             let sink = JournalSink(journal, arrivals, rows: [message.row], adapter: nil)
             while !journal.intake.reject(arrivals, rejection, to: sink) {
-                do { try await journal.intake.room() } catch { return false }
+                do { try await journal.intake.room() } catch { return .closed }
             }
-            return true
+            // The next message may be what ended the program after this one was rejected, but before that was on disk.
+            return .givenBack
         }
         await journal.store.beginAlone(message.row)
         return await journal.waitForOutcome(of: message.row) {

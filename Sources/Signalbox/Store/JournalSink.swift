@@ -37,19 +37,11 @@ final class JournalSink: StoredArrivals {
     func settle(_ token: UInt64, _ outcome: Outcome) {
         let position = position(of: token)
         let row = rows[position]
-        guard case .abandoned(let abandonment) = outcome else {
-            journal.finished(row, bytes: lengths[position])
-            return notify(row, token, outcome)
+        if case .abandoned = outcome {
+            // Whoever abandons it, plugin or middleware, the journal is what dispatches the message again.
+            return journal.giveBack(row, owner: adapter.map { Journal.Owner(sink: $0, token: token) })
         }
-        if abandonment.isGivenBack {
-            journal.giveBack(row, owner: adapter.map { Journal.Owner(sink: $0, token: token) })
-        } else {
-            journal.noteSurvival(of: row)
-            notify(row, token, .abandoned(.kept))
-        }
-    }
-
-    private func notify(_ row: Int64, _ token: UInt64, _ outcome: Outcome) {
+        journal.finished(row, bytes: lengths[position])
         if let adapter { return adapter.settle(token, outcome) }
         guard let owner = journal.takeOwner(of: row) else { return }
         owner.sink.settle(owner.token, outcome)

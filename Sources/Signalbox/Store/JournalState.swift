@@ -6,7 +6,8 @@ struct JournalState: Sendable {
     var uncommitted = JournalUse()
     /// What is committed and unfinished.
     var kept = JournalUse()
-    /// Whether everything that an earlier journal of the source has recorded is on disk. Until then, nothing is taken.
+    /// Whether everything that an earlier journal of the source has recorded is on disk, and counted in ``kept``. Until then,
+    /// nothing is taken.
     var isStarted = false
     /// Whether arrivals are read from disk, because there are older ones that were not dispatched.
     var isBehind = true
@@ -122,11 +123,19 @@ struct ReturnedRows: Sendable {
     }
 }
 
+/// What ended the wait for a message that is dispatched alone.
+enum AloneEnd: Sendable {
+    case finished
+    case givenBack
+    /// The journal is closed.
+    case closed
+}
+
 /// The end of the wait for one message, which may come before the wait.
 final class OutcomeSignal: Sendable {
-    private let state = Mutex<(value: Bool?, waiter: UnsafeContinuation<Bool, Never>?)>((nil, nil))
+    private let state = Mutex<(value: AloneEnd?, waiter: UnsafeContinuation<AloneEnd, Never>?)>((nil, nil))
 
-    func set(_ value: Bool) {
+    func set(_ value: AloneEnd) {
         let waiter = state.withLock { state in
             defer { state.waiter = nil }
             state.value = value
@@ -135,7 +144,7 @@ final class OutcomeSignal: Sendable {
         waiter?.resume(returning: value)
     }
 
-    func value() async -> Bool {
+    func value() async -> AloneEnd {
         await withUnsafeContinuation { continuation in
             let value = state.withLock { state in
                 if state.value == nil { state.waiter = continuation }

@@ -32,7 +32,8 @@ final class PendingCommits: Sendable {
     func abandonAll() {
         let abandonments = state.withLock { state in
             defer { state.abandonments = [:] }
-            return Array(state.abandonments.values)
+            // In their order, so that a simulated run can be reproduced.
+            return state.abandonments.sorted { $0.key < $1.key }.map(\.value)
         }
         for abandon in abandonments { abandon() }
     }

@@ -19,6 +19,9 @@ enum StoreEvents {
         case .historyDropped(let count):
             let advice = "nothing else is lost; if the disk is slow, keep no history"
             logger.write(.historyDropped, nil, [.dropped: "\(count)", .advice: advice])
+        case .logTorn:
+            let advice = "nothing that was acknowledged is lost, unless the disk confirms what it does not keep"
+            logger.write(.logTorn, nil, [.advice: advice])
         }
     }
 }

@@ -12,6 +12,8 @@ struct StoreRecorder: Sendable {
     ///
     /// - Parameters:
     ///   - letter: The dead letter, or `nil` if the arrival was handled.
+    ///   - isDuplicate: Whether the outcome is that of an earlier arrival, with which the id was recorded. A duplicate does not
+    ///     extend the time for which the id is remembered.
     ///   - settled: Notifies all who wait for the outcome. If nothing else keeps the message, or if it is a dead letter that is
     ///     replayed, this runs once the record is on disk, on the store's thread; otherwise at once.
     ///   - abandoned: Called instead of `settled` if the program does not wait for the disk any longer.
@@ -19,6 +21,7 @@ struct StoreRecorder: Sendable {
         _ arrival: Arrival,
         _ outcome: Outcome,
         letter: DeadLetter?,
+        isDuplicate: Bool = false,
         sink: any SettlementSink,
         settled: @escaping @Sendable () -> Void,
         abandoned: @escaping @Sendable () -> Void
@@ -27,7 +30,7 @@ struct StoreRecorder: Sendable {
         let place = stored?.place(of: arrival.record.token)
         var record = StoredSettlement(source: source, row: place?.row, replayed: place?.letter)
         record.deadLetter = letter.map { StoredDeadLetter($0, arrival, at: store.now) }
-        if case .handled(let reply) = outcome {
+        if case .handled(let reply) = outcome, !isDuplicate {
             record.handledID = deduplication?.handledID(of: arrival, reply, store.now)
         }
         guard record.replayed != nil || record.deadLetter != nil && place == nil else {

@@ -22,7 +22,6 @@ public final class Supervisor: Service, Sendable {
     let core: SupervisorCore
     let lanes: LaneTable
     let registry: Registry
-    let clock: any Clock<Duration>
     /// Replays dead letters, or `nil` if there is no store.
     let replays: ReplayRunner?
     let state: Mutex<State>
@@ -97,10 +96,9 @@ public final class Supervisor: Service, Sendable {
         clock: any Clock<Duration>,
         simulation: SimulationEnvironment?
     ) {
-        core = SupervisorCore(configuration: configuration, logger: logger, simulation: simulation)
+        core = SupervisorCore(configuration: configuration, logger: logger, clock: clock, simulation: simulation)
         lanes = LaneTable()
         registry = Registry(lanes: lanes)
-        self.clock = clock
         replays = core.store.map(ReplayRunner.init)
         core.store?.observe { [logger] in StoreEvents.log($0, to: logger) }
         let (starts, starter) = AsyncStream.makeStream(of: SourceStart.self)

@@ -6,6 +6,8 @@ import Synchronization
 final class SupervisorCore: Sendable {
     let configuration: SupervisorConfiguration
     let logger: Logger
+    /// Drives the timer.
+    let clock: any Clock<Duration>
     let middleware = MiddlewareList()
     let deadLetters: DeadLetterStore
     /// Keeps messages on disk, or `nil` if all stay in memory.
@@ -24,8 +26,14 @@ final class SupervisorCore: Sendable {
     let executor: (any TaskExecutor)?
     private let random: Mutex<any RandomNumberGenerator & Sendable>
 
-    init(configuration: SupervisorConfiguration, logger: Logger, simulation: SimulationEnvironment?) {
+    init(
+        configuration: SupervisorConfiguration,
+        logger: Logger,
+        clock: any Clock<Duration>,
+        simulation: SimulationEnvironment?
+    ) {
         configuration.check()
+        self.clock = clock
         executor = simulation?.executor
         random = Mutex(simulation?.random ?? SystemRandomNumberGenerator())
         self.configuration = configuration

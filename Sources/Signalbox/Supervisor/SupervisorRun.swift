@@ -25,9 +25,9 @@ extension Supervisor {
     /// Continues ``run()`` after ``open()``. Use the two methods separately if the sources must be open before anything
     /// else starts.
     package func run(_ starts: AsyncStream<SourceStart>) async throws {
-        let timer = DispatchTicks(clock, every: core.configuration.tick) { self.tick() }
+        let timer = DispatchTicks(core.clock, every: core.configuration.tick) { self.tick() }
         defer { timer?.stop() }
-        let otherClock = timer == nil ? clock : nil
+        let otherClock = timer == nil ? core.clock : nil
         async let _ = runTimer(with: otherClock)
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in

@@ -106,7 +106,7 @@ import Testing
         func reportStore() {
             let events: [StoreEvent] = [
                 .writeFailed("no space"), .writable(failures: 1), .lettersDeleted(1), .lettersNearlyFull(percent: 80),
-                .historyDropped(1),
+                .historyDropped(1), .logTorn,
             ]
             for event in events { StoreEvents.log(event, to: supervisor.core.logger) }
             supervisor.core.logger.write(

@@ -108,6 +108,7 @@ extension LogKind {
         case .lettersDeleted: "one per commit that exceeds a limit"
         case .lettersNearlyFull: "one at 80 % of a limit"
         case .historyDropped: "one per commit after outcomes were dropped"
+        case .logTorn: "one per run, at its start, after lost power"
         }
     }
 }
@@ -133,7 +134,8 @@ extension LogField {
         case .openFor: "how long the circuit breaker stays open before an action is tried"
         case .reason: "the last of these failures, or the reason for the arrival last given back; escaped and redacted"
         case .rejectedWhileOpen: "the number of arrivals rejected while the circuit breaker was open"
-        case .dropped: "the number of dead letters, or of outcomes, that were dropped or deleted since the last such line"
+        case .dropped:
+            "the number of dead letters, or of outcomes, that were dropped or deleted since the last such line"
         case .droppedTotal: "the total number of dead letters that the store dropped"
         case .call: "the source and the plugin of a call that is still running, as `source/action`"
         case .limit: "the maximum duration of the drain, or the part of a limit that is in use"

@@ -19,6 +19,10 @@ struct Scenario: Sendable {
     var drainLimit = 100
     var ackDeadline = 50
     var deadLetters = DeadLetterLimits()
+    /// The tick at which a `whenIdle` run is shut down at the latest.
+    var latestEnd = Scenario.latestEnd
+    /// The part of a simulation with a store that this run is, or `nil` without a store.
+    var journal: JournalRunScenario?
 
     /// The end of the run.
     enum Ending: Sendable, Hashable {
@@ -28,7 +32,7 @@ struct Scenario: Sendable {
         case cancel(at: Int)
     }
 
-    /// The tick at which a `whenIdle` run is shut down at the latest.
+    /// The latest end of most runs.
     static let latestEnd = 200
 }
 
@@ -45,6 +49,8 @@ struct SourceScenario: Sendable {
     var feeds: [Feed] = []
     /// The number of ticks that the source waits after `room()` has returned.
     var lingers = 0
+    /// The limits of the source's journal, or `nil` if it has none.
+    var journal: JournalLimits?
 
     enum Kind: Sendable, Hashable {
         /// An adapter that sends everything and then waits for its cancellation. An ending one returns instead.
@@ -161,6 +167,10 @@ struct PluginScenario: Sendable {
     var maxConcurrent = 1
     var runsInline = false
     var retry: Retry?
+    /// The number of ticks in which all calls of one action begin, or `nil` for any.
+    var retriesUpTo: Int?
+    /// Whether the plugin gives actions back while it is unavailable.
+    var givesBackWhenUnavailable = false
     var breaker: Breaker?
     var middleware: [MiddlewareScenario] = []
 
@@ -195,10 +205,19 @@ enum PluginAct: Sendable, Hashable {
     case hangs
     /// Delivers another message through a source and awaits its outcome.
     case delivers(message: Int, through: Int)
+    /// Fails after a number of ticks, and gives the action back.
+    case givesBack(after: Int)
+    /// Ends the process, unless a dead letter is replayed.
+    case dies
 
     /// The act for a sync plugin, which cannot wait.
     var withoutWaiting: PluginAct {
-        if case .fails(let retryable, _) = self { .fails(retryable: retryable, after: 0) } else { .returns }
+        switch self {
+        case .fails(let retryable, _): .fails(retryable: retryable, after: 0)
+        case .givesBack: .givesBack(after: 0)
+        case .dies: .dies
+        default: .returns
+        }
     }
 }
 
@@ -268,14 +287,18 @@ extension SourceScenario: CustomStringConvertible {
         let sent = feeds.map { "+\($0.pause) \($0.messages.map { "m\($0)" }.joined(separator: " "))" }
         return "s\(index): \(kind) (\(features)), window \(window.arrivals) / \(window.bytes) bytes, lingers \(lingers)"
             + (joinsAt.map { ", joins at \($0)" } ?? "") + (rateLimit.map { ", rate \($0)" } ?? "")
-            + ", deduplication \(deduplication); sends " + sent.joined(separator: "; ")
+            + ", deduplication \(deduplication)"
+            + (journal.map { ", journal of \($0.rows) rows, \($0.bytes) bytes, \($0.age)" } ?? "") + "; sends "
+            + sent.joined(separator: "; ")
     }
 }
 
 extension PluginScenario: CustomStringConvertible {
     var description: String {
         "p\(action): \(kind) from \(sources.map { "s\($0)" }), timeout \(timeout.map { "\($0)" } ?? "-"), order \(order), "
-            + "\(maxConcurrent) at once" + (retry.map { ", \($0)" } ?? "") + (breaker.map { ", \($0)" } ?? "")
+            + "\(maxConcurrent) at once" + (retry.map { ", \($0)" } ?? "")
+            + (retriesUpTo.map { ", retries up to \($0)" } ?? "")
+            + (givesBackWhenUnavailable ? ", gives back when unavailable" : "") + (breaker.map { ", \($0)" } ?? "")
             + middleware.map { ", middleware \($0.acts)" }.joined()
     }
 }

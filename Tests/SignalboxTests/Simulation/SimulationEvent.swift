@@ -49,6 +49,8 @@ enum SimulationEvent: Sendable, Hashable {
     case quiet(SupervisorReport, letters: [Int])
     /// Whether the supervisor was deallocated after its last use, and the registrations that are still retained.
     case released(supervisor: Bool, held: [Int])
+    /// An event of a simulation with a store.
+    case journal(JournalEvent)
 
     /// An arrival and its message.
     struct Offered: Sendable, Hashable {
@@ -90,6 +92,7 @@ extension SimulationEvent: CustomStringConvertible {
         case .reported(let report): "reported: \(report.simulationText)"
         case .quiet(let report, let letters):
             "quiet: \(report.simulationText), kept " + letters.map { "m\($0)" }.joined(separator: " ")
+        case .journal(let event): "\(event)"
         case .released(let isFreed, let held):
             "supervisor \(isFreed ? "freed" : "still held")" + held.map { ", registration \($0) still held" }.joined()
         }

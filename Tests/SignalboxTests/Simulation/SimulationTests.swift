@@ -6,8 +6,16 @@ import Testing
 /// Runs the supervisor under thousands of small random scenarios, each reproducible from its seed. See docs/simulation.md.
 @Suite struct SimulationTests {
     @Test(.timeLimit(.minutes(15))) func everyInvariantHoldsForEverySeed() async {
-        let seeds = SimulationSeeds.fromEnvironment
-        let sweep = SimulationSweep()
+        let seeds = SimulationSeeds.fromEnvironment()
+        let sweep = SimulationSweep { seed in
+            let run = Simulation.run(ScenarioGenerator.scenario(seed: seed))
+            return SweptRun(
+                events: run.events,
+                findings: run.findings,
+                text: { run.text },
+                report: { run.text(of: $0) }
+            )
+        }
         let isDone = await SimulationThread.run {
             sweep.run(seeds)
             return true
@@ -43,63 +51,6 @@ import Testing
     }
 }
 
-/// A run of many seeds that collects the failures.
-final class SimulationSweep: Sendable {
-    struct State: Sendable {
-        var seed: UInt64 = 0
-        var events = 0
-        var failures: [String] = []
-        /// The digest of the logs of the seeds that were run twice. It is the same in every process.
-        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
-
-        /// Adds the text to the digest by FNV-1a (Fowler, Noll, Vo).
-        mutating func digest(_ text: String) {
-            for byte in text.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        }
-    }
-
-    /// The number of failures that ends the sweep. Further failures rarely differ in kind.
-    private static let mostFailures = 5
-    /// The interval of the seeds that are run twice, to check that a run is a function of its seed.
-    private static let repeatedOneOf: UInt64 = 50
-
-    private let progress = Mutex(State())
-
-    var state: State { progress.withLock { $0 } }
-
-    func run(_ seeds: SimulationSeeds) {
-        for seed in seeds.all {
-            progress.withLock { $0.seed = seed }
-            let run = Simulation.run(ScenarioGenerator.scenario(seed: seed))
-            if seeds.isReplay { print(run.text) }
-            var findings = run.findings
-            if seeds.isReplay || seed % SimulationSweep.repeatedOneOf == 0 { findings += differences(run) }
-            let isFull = progress.withLock { state in
-                state.events += run.events.count
-                if !findings.isEmpty { state.failures.append(run.text(of: findings)) }
-                return state.failures.count >= SimulationSweep.mostFailures
-            }
-            if isFull { return }
-        }
-    }
-
-    private func differences(_ run: SimulationRun) -> [Violation] {
-        let again = Simulation.run(run.scenario).events
-        let text = run.text
-        progress.withLock { $0.digest(text) }
-        guard again != run.events else { return [] }
-        let position =
-            zip(run.events, again).enumerated().first { $1.0 != $1.1 }?.offset ?? min(run.events.count, again.count)
-        return [
-            Violation(
-                invariant: "runIsReproducible",
-                at: position,
-                text: "a second run differs from event \(position)"
-            )
-        ]
-    }
-}
-
 /// The seeds to run, from the environment.
 struct SimulationSeeds: Sendable {
     let all: [UInt64]
@@ -107,9 +58,10 @@ struct SimulationSeeds: Sendable {
     let isReplay: Bool
 
     static let count: UInt64 = 3_000
-
     /// `SIGNALBOX_SEED=n` is one seed, `SIGNALBOX_SEEDS=n` the first n seeds, `SIGNALBOX_SEEDS=a-b` those from a to b.
-    static var fromEnvironment: SimulationSeeds {
+    ///
+    /// - Parameter count: The number of seeds if the environment selects none.
+    static func fromEnvironment(otherwise count: UInt64 = count) -> SimulationSeeds {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SIGNALBOX_SEED"].flatMap(UInt64.init) {
             return SimulationSeeds(all: [seed], isReplay: true)
@@ -121,8 +73,8 @@ struct SimulationSeeds: Sendable {
     }
 
     /// Returns the command that replays a seed.
-    static func replay(_ seed: UInt64) -> String {
-        "SIGNALBOX_SEED=\(seed) swift test --disable-xctest --filter SimulationTests"
+    static func replay(_ seed: UInt64, _ suite: String = "SimulationTests") -> String {
+        "SIGNALBOX_SEED=\(seed) swift test --disable-xctest --filter \(suite)"
     }
 }
 

@@ -92,12 +92,14 @@ extension Simulation {
                 RetryPolicy(
                     attempts: retry.attempts,
                     firstDelay: Simulation.tick * retry.firstDelay,
-                    longestDelay: Simulation.tick * retry.longestDelay
+                    longestDelay: Simulation.tick * retry.longestDelay,
+                    upTo: plugin.retriesUpTo.map { Simulation.tick * $0 }
                 )
             },
             circuitBreaker: plugin.breaker.map {
                 CircuitBreakerPolicy(failures: $0.failures, openFor: Simulation.tick * $0.openFor)
             },
+            whenUnavailable: plugin.givesBackWhenUnavailable ? .abandon : .deadLetter,
             middleware: plugin.middleware.map { SimulatedMiddleware(scenario: $0, world: world) },
             runsInline: plugin.runsInline
         )
@@ -170,7 +172,8 @@ extension Simulation {
             ObservedAdapter(adapter: adapter, mark: mark, world: world),
             window: source.window,
             rateLimit: source.rateLimit,
-            deduplication: source.deduplicationPolicy
+            deduplication: source.deduplicationPolicy,
+            durability: source.journal.map { .journal($0) } ?? .none
         )
         world.noteAdded(mark)
     }

@@ -28,26 +28,32 @@ extension SimulationRun {
 
     /// Returns the violations, the events that led to the first of them, and the command that replays the run.
     func text(of findings: [Violation]) -> String {
+        let names = Set(findings.map(\.invariant))
+        let broken = Invariant.all.filter { names.contains($0.name) }
+        return text(
+            of: findings,
+            promises: broken.map { "  \($0.name): \($0.promise)" },
+            replay: SimulationSeeds.replay(scenario.seed)
+        )
+    }
+
+    /// - Parameters:
+    ///   - promises: The names and promises of the violated invariants.
+    ///   - replay: The command that replays the run.
+    func text(of findings: [Violation], promises: [String], replay: String) -> String {
         let first = findings.min { $0.at < $1.at }
         let named = findings.prefix(8).map { "  \($0.at): \($0)" }.joined(separator: "\n")
         return """
             seed \(scenario.seed) violates:
             \(named)
-            \(SimulationRun.promises(findings))
+            \(promises.joined(separator: "\n"))
             events up to the first violation:
             \(lines(first.map(history) ?? []))
-            replay: \(SimulationSeeds.replay(scenario.seed))
+            replay: \(replay)
             """
     }
 
-    /// Returns the promises of the violated invariants.
-    private static func promises(_ findings: [Violation]) -> String {
-        let names = Set(findings.map(\.invariant))
-        let meant = Invariant.all.filter { names.contains($0.name) }
-        return meant.map { "  \($0.name): \($0.promise)" }.joined(separator: "\n")
-    }
-
-    private func lines(_ positions: [Int]) -> String {
+    func lines(_ positions: [Int]) -> String {
         positions.map { "  \($0) \(events[$0])" }.joined(separator: "\n")
     }
 }
@@ -59,13 +65,13 @@ extension SimulationRun {
     /// returns the latest events.
     private func history(of finding: Violation) -> [Int] {
         let end = min(finding.at + 1, events.count)
-        let marks = Set(events[..<end].flatMap(\.marks)).filter { finding.text.hasWord("\($0)") }
+        let marks = Set(events[..<end].flatMap(\.subjects)).filter { finding.text.hasWord($0) }
         guard !marks.isEmpty else { return Array(max(0, end - SimulationRun.shown)..<end) }
         var calls: Set<Int> = []
         var kept: [Int] = []
         for position in 0..<end {
             let event = events[position]
-            let isAbout = !marks.isDisjoint(with: event.marks)
+            let isAbout = !marks.isDisjoint(with: event.subjects)
             if isAbout, case .callBegan(let call, _, _, _) = event { calls.insert(call) }
             if case .callEnded(let call, _) = event, calls.contains(call) { kept.append(position) }
             if case .tick = event, case .tick? = kept.last.map({ events[$0] }) { kept.removeLast() }
@@ -76,8 +82,13 @@ extension SimulationRun {
 }
 
 extension SimulationEvent {
+    /// The names of the arrivals that the event concerns, and of the messages, rows and letters in a simulation with a store.
+    fileprivate var subjects: [String] {
+        if case .journal(let event) = self { event.subjects } else { marks.map(\.description) }
+    }
+
     /// The arrivals that the event concerns.
-    fileprivate var marks: [ArrivalMark] {
+    private var marks: [ArrivalMark] {
         switch self {
         case .offers(_, _, let offered): offered.map(\.mark)
         case .callBegan(_, _, let marks, _): marks
@@ -91,6 +102,7 @@ extension SimulationEvent {
     /// Whether the event is a tick or a change of the supervisor.
     fileprivate var concernsAll: Bool {
         switch self {
+        case .journal(.began), .journal(.crashed), .journal(.closed): true
         case .tick, .registered, .removed, .added, .leaves, .left, .runBegan, .shutDown, .cancelled, .runEnded: true
         default: false
         }

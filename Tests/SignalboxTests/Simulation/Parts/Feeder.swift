@@ -6,9 +6,14 @@ final class Feeder: SettlementSink {
     private struct State: Sendable {
         /// The unsettled messages, by token.
         var inside: [UInt64: Inside] = [:]
-        /// The abandoned messages, oldest first.
-        var again: [Int] = []
-        var tokens: UInt64 = 0
+        /// The abandoned messages, oldest first, with their tokens.
+        var again: [(token: UInt64, message: Int)] = []
+        /// The messages that were neither acknowledged nor given up, by token.
+        var owed: [UInt64: Int] = [:]
+        var lastAcknowledged: Int?
+        var tokens: UInt64
+        /// The number of feeds that were begun.
+        var begun = 0
         var isDone = false
 
         func isEmpty(_ generation: Int) -> Bool { !inside.values.contains { $0.generation == generation } }
@@ -23,9 +28,11 @@ final class Feeder: SettlementSink {
     private let scenario: SourceScenario
     private let world: SimulationWorld
     private let origin: Origin
-    private let state = Watched(State())
+    private let state: Watched<State>
 
     init(_ scenario: SourceScenario, _ world: SimulationWorld) {
+        // The tokens of several runs differ.
+        state = Watched(State(tokens: UInt64(world.scenario.journal?.number ?? 0) * 30_000))
         self.scenario = scenario
         self.world = world
         origin = Origin(source: scenario.name, facts: TestFacts())
@@ -53,12 +60,14 @@ final class Feeder: SettlementSink {
     private func sendAll(into intake: any Intake, _ generation: Int) async {
         for feed in scenario.feeds {
             await world.wait(feed.pause)
+            state.change { $0.begun += 1 }
             guard await send(feed.messages, into: intake, generation) else { return }
         }
         while await state.until({ $0.isEmpty(generation) || !$0.again.isEmpty }) {
             let again = state.change { state in
                 defer { state.again = [] }
-                return state.again
+                for (token, _) in state.again { state.owed[token] = nil }
+                return state.again.map(\.message)
             }
             guard !again.isEmpty else { return }
             await world.wait(1)
@@ -86,29 +95,80 @@ final class Feeder: SettlementSink {
             let token = state.change { state in
                 state.tokens += 1
                 state.inside[state.tokens] = Inside(message: message, generation: generation)
+                state.owed[state.tokens] = message
                 return state.tokens
             }
-            batch.append(world.scenario.messages[message], token: token, origin: origin)
+            batch.append(world.scenario.messages[message], token: token, origin: origin, receivedAt: world.now)
         }
         return batch.take()
     }
 }
 
 extension Feeder {
-    func mayAcknowledge(_ token: UInt64) {}
+    func mayAcknowledge(_ token: UInt64) {
+        guard !world.isDead else { return }
+        state.change { state in
+            guard let message = state.owed.removeValue(forKey: token) else { return }
+            state.lastAcknowledged = message
+        }
+    }
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
+        guard !world.isDead else { return }
         var isRedelivered = false
         if case .abandoned = outcome { isRedelivered = scenario.features.contains(.redelivers) }
         state.change { [isRedelivered] state in
-            guard let inside = state.inside.removeValue(forKey: token), isRedelivered else { return }
-            state.again.append(inside.message)
+            guard let inside = state.inside.removeValue(forKey: token) else { return }
+            // What was acknowledged is not sent again.
+            guard isRedelivered, state.owed[token] != nil else { return state.owed[token] = nil }
+            state.again.append((token, inside.message))
         }
+    }
+
+    /// What the source sends after a restart: the messages that were not acknowledged, if it redelivers, and those that it has not
+    /// sent yet.
+    ///
+    /// - Parameter losesAcknowledgement: Whether the source has not learned that its last message was acknowledged.
+    func left(losesAcknowledgement: Bool) -> [SourceScenario.Feed] {
+        let state = state.value
+        var again: [Int] = []
+        if scenario.features.contains(.redelivers) {
+            again = state.owed.sorted { $0.key < $1.key }.map(\.value)
+            if losesAcknowledgement, let last = state.lastAcknowledged { again.insert(last, at: 0) }
+        }
+        let rest = Array(scenario.feeds.dropFirst(state.begun))
+        return again.isEmpty ? rest : [SourceScenario.Feed(messages: again)] + rest
+    }
+
+    /// Reads messages of a ``SimulatedStore`` again.
+    func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        for (token, message) in messages.enumerated() {
+            message.original.withUnsafeBytes { bytes in
+                batch.append(
+                    bytes,
+                    token: UInt64(token),
+                    origin: origin,
+                    receivedAt: message.receivedAt,
+                    deadline: message.deadline(at: now)
+                )
+            }
+        }
+        let arrivals = batch.take()
+        for (arrival, message) in zip(arrivals, messages) {
+            if let copy = JournalCopy(facts: message.facts) { world.identify(arrival, as: copy) }
+        }
+        return arrivals
     }
 }
 
 extension ArrivalBatch {
-    mutating func append(_ message: MessageScenario, token: UInt64, origin: Origin) {
+    mutating func append(
+        _ message: MessageScenario,
+        token: UInt64,
+        origin: Origin,
+        receivedAt: WallTime = WallTime(seconds: 0)
+    ) {
         let deadline: ContinuousClock.Instant? =
             switch message.deadline {
             case .none: nil
@@ -116,13 +176,13 @@ extension ArrivalBatch {
             case .far: .now + .seconds(86_400)
             }
         Array(message.text.utf8).withUnsafeBytes { bytes in
-            append(bytes, token: token, origin: origin, receivedAt: WallTime(seconds: 0), deadline: deadline)
+            append(bytes, token: token, origin: origin, receivedAt: receivedAt, deadline: deadline)
         }
     }
 }
 
 /// An adapter that runs its feeder and then returns, or waits for its cancellation.
-struct FedAdapter: Adapter {
+struct FedAdapter: RestoringAdapter {
     let scenario: SourceScenario
     let feeder: Feeder
 
@@ -136,4 +196,6 @@ struct FedAdapter: Adapter {
         guard scenario.kind == .adapter else { return }
         await Watched(false).until { $0 }
     }
+
+    func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] { feeder.restore(messages, at: now) }
 }

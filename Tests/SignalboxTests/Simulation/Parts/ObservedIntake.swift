@@ -19,6 +19,7 @@ final class ObservedIntake: Intake {
                 message: world.message(of: arrival)
             )
         }
+        for (arrival, offered) in zip(batch, offered) { world.identify(arrival, as: .memory(offered.mark)) }
         let number = world.beginOffer(offered, to: mark)
         // The lane identifies `deliver` by the type of its sink, to detect callers that wait for themselves.
         let isDelivered = sink is OutcomeCollector
@@ -53,6 +54,12 @@ struct ObservedAdapter: Adapter {
         let observed = ObservedIntake(intake, mark, world: world)
         world.add(observed)
         try await adapter.run(into: observed)
+    }
+}
+
+extension ObservedAdapter: RestoringAdapter {
+    func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] {
+        (adapter as? any RestoringAdapter)?.restore(messages, at: now) ?? []
     }
 }
 

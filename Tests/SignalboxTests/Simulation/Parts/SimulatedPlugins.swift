@@ -5,6 +5,7 @@ import SignalboxTesting
 /// The error that simulated plugins throw.
 struct SimulatedError: RetryableError {
     let isRetryable: Bool
+    var whenExhausted = RetryExhaustion.deadLetter
 }
 
 /// A batch plugin that performs the act of its first arrival's message.
@@ -39,23 +40,30 @@ extension SimulationWorld {
         _ contexts: [ActionContext],
         _ info: SimulatedInfo
     ) -> (call: Int, act: PluginAct) {
-        beginCall(registration, contexts.map(mark(of:)), message: info.message, attempt: contexts[0].attempt)
+        let dispatches = scenario.journal == nil ? [] : contexts.map { dispatch(of: $0.arrival) }
+        let marks = contexts.map(mark(of:))
+        return beginCall(registration, marks, dispatches, message: info.message, attempt: contexts[0].attempt)
     }
 
     private func end(_ call: Int, _ act: PluginAct) throws -> Int {
-        guard case .fails(let retryable, _) = act else {
+        switch act {
+        case .fails(let retryable, _):
+            add(.callEnded(call: call, .failed(retryable: retryable)))
+            throw SimulatedError(isRetryable: retryable)
+        case .givesBack:
+            add(.callEnded(call: call, .failed(retryable: false)))
+            throw SimulatedError(isRetryable: false, whenExhausted: .abandon)
+        default:
             add(.callEnded(call: call, .returned))
             return call
         }
-        add(.callEnded(call: call, .failed(retryable: retryable)))
-        throw SimulatedError(isRetryable: retryable)
     }
 
     private func perform(_ act: PluginAct, _ call: Int) async {
         switch act {
-        case .returns: break
+        case .returns, .dies: break
         case .yields(let count): for _ in 0..<count { await Task.yield() }
-        case .waits(let ticks), .fails(_, let ticks): await wait(ticks)
+        case .waits(let ticks), .fails(_, let ticks), .givesBack(let ticks): await wait(ticks)
         case .hangs: await release.pass()
         case .delivers(let message, let source): await deliver(message, through: source, call)
         }
@@ -88,6 +96,7 @@ struct SimulatedMiddleware: Middleware {
     func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
         let act = world.actOnce(scenario.act(message: world.message(of: context.arrival)), context)
         let mark = world.mark(of: context)
+        world.note(.entered(world.dispatch(of: context.arrival)))
         world.add(.middlewareBegan(mark, act, attempt: context.attempt))
         defer { world.add(.middlewareEnded(mark, attempt: context.attempt)) }
         switch act {
@@ -95,7 +104,9 @@ struct SimulatedMiddleware: Middleware {
         case .waits(let ticks):
             await world.wait(ticks)
             return await next(context)
-        case .answers: return .handled(reply: Bytes("-1"))
+        case .answers:
+            world.note(.answered(world.dispatch(of: context.arrival)))
+            return .handled(reply: Bytes("-1"))
         case .fails(let retryable):
             return .failed(Outcome.Failure(.threw, detail: SimulatedMiddleware.detail, isRetryable: retryable))
         case .rejects: return .rejected(Outcome.Rejection(.unavailable, detail: SimulatedMiddleware.detail))
@@ -125,6 +136,9 @@ struct SimulatedObserver: OutcomeObserver, ReportObserver {
     func settled(_ arrival: SettledArrival) {
         let source = world.scenario.sources.firstIndex { $0.name == arrival.arrival.origin.source } ?? 0
         let mark = ArrivalMark(source: source, token: arrival.arrival.token)
+        world.note(
+            .outcome(world.dispatch(of: arrival.arrival), arrival.outcome, isDuplicate: arrival.isDuplicate)
+        )
         world.add(
             .observed(mark, arrival.outcome, attempts: arrival.attempts, isDuplicate: arrival.isDuplicate)
         )

@@ -20,28 +20,50 @@ final class SimulationWorld: Sendable {
         var generations: [Int: Int] = [:]
         var removals = 0
         var ownTokens: UInt64 = 0
+        /// What each arrival in memory is a copy of, in a simulation with a store.
+        var copies: [ArrivalKey: JournalCopy] = [:]
+        /// Whether the process of this run has died. Nothing is recorded any more.
+        var isDead = false
+
+        mutating func add(_ event: SimulationEvent) {
+            if !isDead { events.append(event) }
+        }
     }
 
     let scenario: Scenario
     let clock = ManualClock()
     /// A gate that opens when the run is over, for the calls that hang.
     let release = Gate()
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(_ scenario: Scenario) {
+    /// - Parameter earlier: The world of the run before, in a simulation of several runs. Its numbers are continued.
+    init(_ scenario: Scenario, after earlier: SimulationWorld? = nil) {
         self.scenario = scenario
+        var state = State()
+        if let earlier {
+            let past = earlier.state.withLock { $0 }
+            (state.offers, state.calls, state.callsOfMessage) = (past.offers, past.calls, past.callsOfMessage)
+            (state.thrownAway, state.registrations) = (past.thrownAway, past.registrations)
+            (state.removals, state.ownTokens) = (past.removals, past.ownTokens)
+        }
+        self.state = Mutex(state)
     }
 
     var events: [SimulationEvent] { state.withLock { $0.events } }
 
     func add(_ event: SimulationEvent) {
-        state.withLock { $0.events.append(event) }
+        state.withLock { $0.add(event) }
     }
 
     /// Waits for a number of ticks; returns early when the task is cancelled.
     func wait(_ ticks: Int) async {
         guard ticks > 0 else { return }
         try? await clock.sleep(for: Simulation.tick * ticks)
+    }
+
+    /// The current time of the simulated wall clock.
+    var now: WallTime {
+        WallTime(seconds: 0).advanced(by: (scenario.journal?.startsAt ?? .zero) + clock.now.offset)
     }
 
     func message(of arrival: Arrival) -> Int { message(in: arrival.original) }
@@ -57,22 +79,33 @@ extension SimulationWorld {
     func beginOffer(_ offered: [SimulationEvent.Offered], to intake: IntakeMark) -> Int {
         state.withLock { state in
             state.offers += 1
-            state.events.append(.offers(number: state.offers, intake, offered))
+            state.add(.offers(number: state.offers, intake, offered))
             return state.offers
         }
     }
 
     /// Records the start of a plugin's call, and returns its number with the act for the first arrival.
-    func beginCall(_ registration: Int, _ marks: [ArrivalMark], message: Int, attempt: Int) -> (
-        call: Int, act: PluginAct
-    ) {
+    func beginCall(
+        _ registration: Int,
+        _ marks: [ArrivalMark],
+        _ dispatches: [JournalDispatch],
+        message: Int,
+        attempt: Int
+    ) -> (call: Int, act: PluginAct) {
         state.withLock { state in
             let call = state.calls
             let before = state.callsOfMessage[message, default: 0]
             state.calls += 1
             state.callsOfMessage[message] = before + 1
-            state.events.append(.callBegan(call: call, registration: registration, marks, attempt: attempt))
-            return (call, scenario.messages[message].act(call: before))
+            state.add(.callBegan(call: call, registration: registration, marks, attempt: attempt))
+            if scenario.journal != nil { state.add(.journal(.called(call: call, dispatches))) }
+            guard !state.isDead else { return (call, .returns) }
+            let act = scenario.messages[message].act(call: before)
+            guard act == .dies else { return (call, act) }
+            if case .letter? = dispatches.first?.copy { return (call, .returns) }
+            state.add(.journal(.crashed(by: message)))
+            state.isDead = true
+            return (call, act)
         }
     }
 
@@ -125,6 +158,55 @@ extension SimulationWorld {
     static func isOwn(_ token: UInt64) -> Bool { token > firstOwnToken }
 
     private static let firstOwnToken: UInt64 = 1_000_000
+}
+
+// MARK: - A store
+
+extension SimulationWorld {
+    /// Records an event of a simulation with a store.
+    func note(_ event: @autoclosure () -> JournalEvent) {
+        if scenario.journal != nil { add(.journal(event())) }
+    }
+
+    func identify(_ arrival: Arrival, as copy: JournalCopy) {
+        guard scenario.journal != nil else { return }
+        state.withLock { $0.copies[ArrivalKey(arrival)] = copy }
+    }
+
+    /// What an arrival was offered or read as. All arrivals of a simulation with a store are identified.
+    func copy(of arrival: Arrival) -> JournalCopy {
+        let unknown = JournalCopy.memory(ArrivalMark(source: -1, token: arrival.token))
+        return state.withLock { $0.copies[ArrivalKey(arrival)] } ?? unknown
+    }
+
+    func dispatch(of arrival: Arrival) -> JournalDispatch {
+        JournalDispatch(
+            copy: copy(of: arrival),
+            message: message(of: arrival),
+            isRedelivered: arrival.isRedelivered
+        )
+    }
+
+    var isDead: Bool { state.withLock { $0.isDead } }
+
+    /// Ends the process at once.
+    func crash() {
+        state.withLock { state in
+            state.add(.journal(.crashed(by: nil)))
+            state.isDead = true
+        }
+    }
+}
+
+/// Tells an arrival from all others in memory. A later arrival may have the same key, once the batch is freed.
+struct ArrivalKey: Hashable {
+    private let batch: ObjectIdentifier
+    private let index: UInt32
+
+    init(_ arrival: Arrival) {
+        batch = ObjectIdentifier(arrival.storage)
+        index = arrival.index
+    }
 }
 
 // MARK: - Intakes
