@@ -41,9 +41,13 @@ public final class Store: MessageStore {
     package convenience init(path: String, options: StoreOptions, dispatchesJournal: Bool) throws(StoreError) {
         options.check()
         let lock = try StoreLock(of: path)
+        let file = StoreLock.resolved(path)
+        if StoreFile.isCut(file) { throw StoreError(cut: path) }
+        let logEnd = WriteAheadLog.end(of: file)
+        if case .damaged(let position) = logEnd { throw StoreError(damagedLogOf: path, at: position) }
         do {
             let pool = try DatabasePool(path: path, configuration: StoreFile.configuration)
-            try self.init(path, pool, lock, options, dispatchesJournal: dispatchesJournal)
+            try self.init(path, pool, lock, options, logEnd, dispatchesJournal: dispatchesJournal)
         } catch {
             throw StoreError(error, path: path)
         }
@@ -54,11 +58,15 @@ public final class Store: MessageStore {
         _ pool: DatabasePool,
         _ lock: StoreLock,
         _ options: StoreOptions,
+        _ logEnd: WriteAheadLog.End,
         dispatchesJournal: Bool
     ) throws {
         let (secret, wasInterrupted, tables) = try pool.writeWithoutTransaction { db in
-            try StoreSchema.migrate(db, path: path)
             try db.execute(sql: "PRAGMA synchronous = FULL")
+            try StoreSchema.migrate(db, path: path)
+            // What follows the last commit would look torn when the next commits are shorter. If another process reads the file now,
+            // it stays.
+            if logEnd != .committed { try? db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
             let start = try StoreFile.start(db)
             return (start.secret, start.wasInterrupted, try StoreTables(db, options))
         }
@@ -69,7 +77,13 @@ public final class Store: MessageStore {
         self.secret = secret
         self.wasInterrupted = wasInterrupted
         let isInterrupted = wasInterrupted && !dispatchesJournal
-        writer = StoreWriter(pool, tables, path: path, isInterruptedAfter: isInterrupted)
+        writer = StoreWriter(
+            pool,
+            tables,
+            path: path,
+            isInterruptedAfter: isInterrupted,
+            found: logEnd == .torn ? .logTorn : nil
+        )
     }
 
     /// Commits what is pending, and closes the file. Call this after the supervisor's run. Later changes are ignored.
@@ -140,13 +154,24 @@ extension Store {
 // MARK: - Reading
 
 extension Store {
+    /// Reads on a thread of the database. The library's own asynchronous `read` needs a thread of Swift's tasks to end, and
+    /// ``close()`` would wait for that for ever if it blocked the only one.
+    private func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await withUnsafeThrowingContinuation { [path] continuation in
+            pool.asyncRead { database in
+                let result = Result { try body(database.get()) }
+                continuation.resume(with: result.mapError { StoreError($0, path: path) })
+            }
+        }
+    }
+
     /// Reads unfinished messages, as `MessageStore` describes.
     ///
-    /// - Throws: An error of the database library if the file cannot be read.
+    /// - Throws: ``StoreError`` if the file cannot be read.
     public func unfinished(of source: SourceName, after row: Int64, count: Int, bytes: Int) async throws
         -> [JournaledMessage]
     {
-        try await pool.read { db in
+        try await read { db in
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
@@ -169,9 +194,9 @@ extension Store {
 
     /// Returns when the oldest unfinished message of a source was received, or `nil` without such a message.
     ///
-    /// - Throws: An error of the database library if the file cannot be read.
+    /// - Throws: ``StoreError`` if the file cannot be read.
     public func oldest(of source: SourceName) async throws -> WallTime? {
-        try await pool.read { db in
+        try await read { db in
             let time = try Int64.fetchOne(
                 db,
                 sql: """
@@ -189,9 +214,9 @@ extension Store {
 
     /// Returns how much of a source is in the journal, up to a row.
     ///
-    /// - Throws: An error of the database library if the file cannot be read.
+    /// - Throws: ``StoreError`` if the file cannot be read.
     public func journalUse(of source: SourceName, upTo row: Int64) async throws -> JournalUse {
-        try await pool.read { db in
+        try await read { db in
             let row = try Row.fetchOne(
                 db,
                 sql: """
@@ -208,10 +233,10 @@ extension Store {
 
     /// Returns how many dead letters the store keeps.
     ///
-    /// - Throws: An error of the database library if the file cannot be read.
+    /// - Throws: ``StoreError`` if the file cannot be read.
     public func deadLetterUse() async throws -> DeadLetterUse? {
         let limits = options.deadLetters
-        return try await pool.read { db in
+        return try await read { db in
             let (count, bytes) = try StoreTables.totals(db)
             return DeadLetterUse(count: count, bytes: bytes, fullness: limits.fullness(count: count, bytes: bytes))
         }
@@ -219,10 +244,10 @@ extension Store {
 
     /// Returns the ids of a source that have not expired, in the order in which they expire.
     ///
-    /// - Throws: An error of the database library if the file cannot be read.
+    /// - Throws: ``StoreError`` if the file cannot be read.
     public func handledIDs(of source: SourceName, count: Int) async throws -> [HandledID] {
         let now = WallTime.current.nanosecondsSince1970
-        return try await pool.read { db in
+        return try await read { db in
             let rows = try Row.fetchAll(
                 db,
                 sql: """
@@ -237,10 +262,10 @@ extension Store {
 
     /// Returns the dead letters that are to be replayed now, in the order of their requests.
     ///
-    /// - Throws: An error of the database library if the file cannot be read.
+    /// - Throws: ``StoreError`` if the file cannot be read.
     public func requestedReplays(count: Int) async throws -> [RequestedReplay] {
         let now = WallTime.current.nanosecondsSince1970
-        return try await pool.read { db in
+        return try await read { db in
             let rows = try Row.fetchAll(
                 db,
                 sql: """

@@ -32,6 +32,20 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         self.description = description
     }
 
+    /// Creates the error for a file whose end is missing.
+    init(cut path: String) {
+        self.init(.damaged, "\(path): the end of the file is missing; restore a backup or move the file away")
+    }
+
+    /// Creates the error for a write-ahead log of which SQLite would ignore what was committed.
+    init(damagedLogOf path: String, at position: Int) {
+        self.init(
+            .damaged,
+            "\(path)-wal: the log is damaged at byte \(position), before other commits; restore a backup, or give up what"
+                + " follows with 'truncate -s \(position) \(path)-wal'"
+        )
+    }
+
     /// Creates the error for an error of the database library.
     init(_ error: any Error, path: String) {
         guard let error = error as? DatabaseError else {
@@ -46,7 +60,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
                 .damaged,
                 "\(path): \(text); run 'signalbox store check', and restore a backup or move the file away"
             )
-        default: self.init(.unavailable, "\(path): \(text)")
+        default: self.init(.unavailable, "\(path): \(text); check the device, the folder and their permissions")
         }
     }
 }

@@ -15,6 +15,23 @@ enum StoreFile {
         return configuration
     }
 
+    /// Returns whether a file was cut in the middle of its last page. SQLite would read the rest of that page as zeros.
+    ///
+    /// This is normal while there is a log, which has the page until the file is synced.
+    static func isCut(_ path: String) -> Bool {
+        let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
+        guard (log ?? 0) == 0, let file = FileHandle(forReadingAtPath: path) else { return false }
+        defer { try? file.close() }
+        guard let header = try? file.read(upToCount: 18), let size = try? file.seekToEnd(), size > 0 else {
+            return false
+        }
+        guard header.count == 18 else { return true }
+        guard header.starts(with: "SQLite format 3\0".utf8) else { return false }
+        let pageSize = header.suffix(2).reduce(0) { $0 << 8 | UInt64($1) }
+        // The size 1 stands for 65,536. SQLite refuses sizes that are no powers of two.
+        return size % max(pageSize == 1 ? 65_536 : pageSize, 1) != 0
+    }
+
     /// Notes that a program uses the store.
     ///
     /// - Returns: The secret, and whether the program before did not close the store.

@@ -54,7 +54,7 @@ final class StoreLock: Sendable {
     }
 
     /// Returns the path without symbolic links, so that two names of one file share a lock.
-    private static func resolved(_ path: String) -> String {
+    static func resolved(_ path: String) -> String {
         guard let found = realpath(path, nil) else { return path }
         defer { free(found) }
         return String(cString: found)

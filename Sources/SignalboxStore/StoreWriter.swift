@@ -29,6 +29,8 @@ final class StoreWriter: Sendable {
         var isScheduled = false
         var failures = 0
         var onEvent: (@Sendable (StoreEvent) -> Void)?
+        /// What was found when the store was opened, until it is reported.
+        var found: StoreEvent?
         var isClosed = false
 
         /// Returns whether a change is added. The history has no more than a number of outcomes that wait, because nothing depends on
@@ -55,7 +57,7 @@ final class StoreWriter: Sendable {
     /// The maximum number of outcomes that wait to be added to the history.
     static let maximumNotes = 10_000
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let pool: DatabasePool
     private let path: String
     /// Whether the next program must be told that one ended without closing the store.
@@ -63,7 +65,8 @@ final class StoreWriter: Sendable {
     /// Changed on the writer queue only.
     private let tables: Mutex<StoreTables>
 
-    init(_ pool: DatabasePool, _ tables: StoreTables, path: String, isInterruptedAfter: Bool) {
+    init(_ pool: DatabasePool, _ tables: StoreTables, path: String, isInterruptedAfter: Bool, found: StoreEvent?) {
+        state = Mutex(State(found: found))
         self.isInterruptedAfter = isInterruptedAfter
         self.pool = pool
         self.tables = Mutex(tables)
@@ -89,7 +92,14 @@ final class StoreWriter: Sendable {
         }
     }
 
-    func observe(_ onEvent: @escaping @Sendable (StoreEvent) -> Void) { state.withLock { $0.onEvent = onEvent } }
+    func observe(_ onEvent: @escaping @Sendable (StoreEvent) -> Void) {
+        let found = state.withLock { state in
+            defer { state.found = nil }
+            state.onEvent = onEvent
+            return state.found
+        }
+        if let found { onEvent(found) }
+    }
 
     /// Commits what is pending and makes no more changes.
     ///

@@ -36,7 +36,7 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "CrashWorker",
-            dependencies: ours("MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes") + [
+            dependencies: ours("MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "SignalboxStore") + [
                 logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -44,10 +44,20 @@ let package = Package(
             path: "CrashWorker",
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "StoreWorker",
+            dependencies: ours("Signalbox", "SignalboxCore", "SignalboxStore", "SignalboxTesting") + [logging],
+            path: "StoreWorker",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ours("BrokerKit", "RecordingPublisher", "signalbox") + ["CrashWorker"],
+            dependencies: ours("BrokerKit", "RecordingPublisher", "SignalboxStore", "signalbox") + [
+                "CrashWorker", "StoreWorker",
+            ],
             path: "IntegrationTests",
+            // The tests compile it when they run.
+            exclude: ["StoreFaults/fault_injector.c"],
             swiftSettings: strict
         ),
         .testTarget(

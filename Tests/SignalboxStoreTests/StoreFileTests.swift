@@ -91,58 +91,6 @@ import Testing
         #expect(try backup.check().isEmpty)
         #expect(throws: StoreError.self) { try backup.backup(to: copy) }
     }
-
-    /// SQLite's log ends in the middle of a commit, or the file itself is cut.
-    @Test func aTornLogLosesOnlyWhatWasNotCommittedAndACutFileIsReported() async throws {
-        let folder = try StoreFolder()
-        let store = try Store(path: folder.store)
-        for number in 0..<200 {
-            await withUnsafeContinuation { continuation in
-                store.append(payments(number..<number + 1)) { _ in continuation.resume() }
-            }
-        }
-        let copy = try folder.copyAsCrashed(to: "copy.db")
-        try store.close()
-        let log = try Data(contentsOf: URL(fileURLWithPath: copy + "-wal"))
-        var rows = 200
-        for cut in stride(from: log.count, through: 0, by: -max(1, log.count / 100)) {
-            let torn = folder.path + "/torn-\(cut).db"
-            try FileManager.default.copyItem(atPath: copy, toPath: torn)
-            try log.prefix(cut).write(to: URL(fileURLWithPath: torn + "-wal"))
-            let left = try Store(path: torn)
-            let use = try await left.journalUse(of: "push", upTo: .max)
-            #expect(use.rows <= rows, "a shorter log has more rows")
-            rows = use.rows
-            let messages = try await left.unfinished(of: "push", after: 0, count: 1_000, bytes: .max)
-            #expect(messages.map(\.row) == (0..<Int64(use.rows)).map { $0 + 1 })
-            try left.close()
-            for suffix in ["", "-wal", "-shm", ".lock"] { try? FileManager.default.removeItem(atPath: torn + suffix) }
-        }
-        #expect(rows == 0)
-    }
-
-    @Test func aFileThatIsCutAnywhereEndsInAnErrorAndNeverInATrap() async throws {
-        let folder = try StoreFolder()
-        let store = try Store(path: folder.store)
-        await withUnsafeContinuation { continuation in
-            store.append(payments(0..<200)) { _ in continuation.resume() }
-        }
-        try store.close()
-        let whole = try Data(contentsOf: URL(fileURLWithPath: folder.store))
-        for cut in stride(from: 0, to: whole.count, by: max(1, whole.count / 150)) {
-            let path = folder.path + "/cut-\(cut).db"
-            try whole.prefix(cut).write(to: URL(fileURLWithPath: path))
-            do {
-                let left = try Store(path: path)
-                let messages = try? await left.unfinished(of: "push", after: 0, count: 1_000, bytes: .max)
-                if cut > 0 { #expect(messages?.count != 200, "byte \(cut) is of no importance") }
-                try? left.close()
-            } catch {
-                #expect([.damaged, .unavailable].contains(error.code), "\(error)")
-            }
-            for suffix in ["", "-wal", "-shm", ".lock"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-        }
-    }
 }
 
 /// Returns arrivals with payments of these amounts.

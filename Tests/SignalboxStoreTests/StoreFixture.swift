@@ -10,9 +10,12 @@ import Testing
 final class StoreFolder: Sendable {
     let path: String
 
-    init() throws {
-        path =
-            FileManager.default.temporaryDirectory.appendingPathComponent("signalbox-store-\(UUID().uuidString)").path
+    /// - Parameter isInMemory: Whether the folder is in memory if possible, for tests that open very many stores.
+    init(isInMemory: Bool = false) throws {
+        let memory = URL(fileURLWithPath: "/dev/shm")
+        let isWritable = isInMemory && FileManager.default.isWritableFile(atPath: memory.path)
+        let folder = isWritable ? memory : FileManager.default.temporaryDirectory
+        path = folder.appendingPathComponent("signalbox-store-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 

@@ -1,10 +1,11 @@
 import GRDB
 import Signalbox
 import SignalboxCore
-@testable import SignalboxStore
 import SignalboxTesting
 import TestSupport
 import Testing
+
+@testable import SignalboxStore
 
 /// Files of earlier versions are brought up to date and keep everything.
 @Suite(.timeLimit(.minutes(10))) struct StoreMigrationTests {
@@ -102,7 +103,9 @@ import Testing
         let calls = EventList<Int>()
         try await run(at: folder.store, durability: .journaled) { supervisor in
             try supervisor.register(
-                Registration("payment", as: Payment.self, from: .source("push")) { info, _ in calls.append(info.amount) }
+                Registration("payment", as: Payment.self, from: .source("push")) { info, _ in
+                    calls.append(info.amount)
+                }
             )
         } _: { _ in
             _ = await calls.first(1)

@@ -100,10 +100,13 @@ public protocol MessageStore: AnyObject, Sendable {
     func observe(_ onEvent: @escaping @Sendable (StoreEvent) -> Void)
 }
 
-/// A store has no history and no limits unless it says so.
+// A store has no history and no limits unless it says so.
 extension MessageStore {
+    /// Always `nil`.
     public func deadLetterUse() async throws -> DeadLetterUse? { nil }
+    /// Always `false`.
     public var keepsHistory: Bool { false }
+    /// Does nothing.
     public func note(_ record: OutcomeRecord) {}
 }
 
@@ -136,6 +139,8 @@ public enum StoreEvent: Sendable, Hashable {
     case lettersNearlyFull(percent: Int)
     /// A number of outcomes are missing in the history, because too many were waiting for the disk.
     case historyDropped(Int)
+    /// The store's log ended in the middle of a commit when the store was opened, and that commit was dropped.
+    case logTorn
 }
 
 /// Three random numbers that a store keeps.
