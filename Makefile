@@ -11,8 +11,8 @@ help:
 	@echo "make test   every check and test except the heavy ones; the last line counts passed and failed"
 	@echo "make heavy  sanitizers, fuzzing, Autobahn, differential, DocC, crash rows, macro; make heavy-STEP runs one step (.ci/heavy lists them); LONG=1 fuzzes each target for ten minutes, and adds the long runs of MQTT packets"
 	@echo "make conformance  run the cases of the Autobahn test suite against the command, as 'make heavy-autobahn' does"
-	@echo "make crash-matrix  kill an MQTT receiver at each point of the table in docs/delivery.md, and write the table"
-	@echo "make soak   kill the receiver at random under load, 200 or SOAK_KILLS=n times: no acknowledged message may be lost"
+	@echo "make crash-matrix  kill an MQTT receiver at each point of the tables in docs/delivery.md and docs/durability.md, and write them"
+	@echo "make soak   kill the receiver at random under load, 200 or SOAK_KILLS=n times: no acknowledged message may be lost; 10,000,000 or SOAK_MESSAGES=n messages may not make a journal grow"
 	@echo "make fuzz   run the reader and the wire formats under libFuzzer, each for a minute or SECONDS=n; resume the last corpus"
 	@echo "make lint   check format, arrows between the modules, imports, and modules without Foundation"
 	@echo "make bench  measure the benchmarks on a quiet machine, in release builds, and write their tables into docs"
@@ -56,6 +56,7 @@ crash-matrix: deps
 
 soak: deps
 	@.ci/crash soak $(or $(SOAK_KILLS),200)
+	@.ci/crash size $(or $(SOAK_MESSAGES),10000000)
 
 # Make hands SECONDS on in the environment too, where bash would count on from it.
 fuzz:

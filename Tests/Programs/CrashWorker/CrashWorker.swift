@@ -5,6 +5,7 @@ import ServiceLifecycle
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import SignalboxStore
 import Synchronization
 import UnixSignals
 
@@ -24,22 +25,43 @@ struct CrashWorker {
         }
         let logger = Logger(label: "worker") { StreamLogHandler.standardError(label: $0) }
         do {
-            let supervisor = try supervisor(arguments, logger)
+            let store = try arguments.store.map { try Store(path: $0) }
+            let supervisor = try supervisor(arguments, store, logger)
             try await ServiceGroup(services: [supervisor], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+            try store?.close()
         } catch {
             logger.error("\(error)")
             exit(1)
         }
     }
 
-    private static func supervisor(_ arguments: Arguments, _ logger: Logger) throws -> Supervisor {
+    private static func supervisor(_ arguments: Arguments, _ store: Store?, _ logger: Logger) throws -> Supervisor {
         var bounds = SupervisorConfiguration()
+        bounds.store = store
         bounds.timeout = patience
         bounds.ackDeadline = patience
         let supervisor = Supervisor(configuration: bounds, logger: logger)
         let tally = Tally(arguments)
         let adapter = try MQTTPushAdapter(configuration(arguments), logger: logger)
-        try supervisor.add(DyingAdapter(adapter: adapter, tally: tally))
+        let dying = DyingAdapter(adapter: adapter, tally: tally)
+        if store == nil {
+            try supervisor.add(dying)
+        } else {
+            // What exceeds the window is only on disk, and no more than the window is in progress when the process dies.
+            try supervisor.add(dying, window: WindowLimits(arrivals: arguments.window), durability: .journal())
+        }
+        try supervisor.register(log(arguments, adapter, tally))
+        try supervisor.register(
+            Registration("marker", as: RawBody.self, from: .source("push")) { _, _ in
+                // Ends like under a service manager: everything received is handled and acknowledged first.
+                kill(getpid(), SIGTERM)
+            }
+        )
+        return supervisor
+    }
+
+    /// The plugin that writes the numbers to the log.
+    private static func log(_ arguments: Arguments, _ adapter: MQTTPushAdapter, _ tally: Tally) throws -> Registration {
         let log = try DurableLog(arguments.log)
         let shared = try TopicPattern(arguments.filter).filter.text
         let gate = Gate {
@@ -50,26 +72,19 @@ struct CrashWorker {
         }
         var options = PluginOptions<Numbered>()
         if arguments.concurrent > 1 { (options.order, options.maxConcurrent) = (.none, arguments.concurrent) }
-        try supervisor.register(
-            Registration("log", as: Numbered.self, from: .source("push"), options: options) { message, _ in
-                let count = tally.begin()
-                if arguments.holdAt.contains(count) || arguments.holdMessage == message.n {
-                    report("holding \(message.n)")
-                    await gate.pass()
-                }
-                if arguments.death == .plugin && count == arguments.deathAt { Death.now() }
-                if arguments.work > 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 0...arguments.work))) }
-                try log.append("\(message.n)\n")
-                if tally.handled() == arguments.reportAt { report("handled \(arguments.reportAt)") }
+        return Registration("log", as: Numbered.self, from: .source("push"), options: options) { message, _ in
+            let count = tally.begin()
+            if arguments.holdAt.contains(count) || arguments.holdMessage == message.n {
+                report("holding \(message.n)")
+                await gate.pass()
             }
-        )
-        try supervisor.register(
-            Registration("marker", as: RawBody.self, from: .source("push")) { _, _ in
-                // Ends like under a service manager: everything received is handled and acknowledged first.
-                kill(getpid(), SIGTERM)
-            }
-        )
-        return supervisor
+            if arguments.death == .plugin && count == arguments.deathAt { Death.now() }
+            if arguments.work > 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 0...arguments.work))) }
+            try log.append("\(message.n)\n")
+            let handled = tally.handled()
+            if arguments.death == .logged && handled == arguments.deathAt { Death.now() }
+            if handled == arguments.reportAt { report("handled \(handled)") }
+        }
     }
 
     private static func configuration(_ arguments: Arguments) throws -> MQTTPushConfiguration {
@@ -103,109 +118,10 @@ struct CrashWorker {
     }
 
     /// Prints a line that the parent process waits for.
-    private static func report(_ line: String) {
+    static func report(_ line: String) {
         print(line)
         // Flushes all streams, because Swift cannot prove that access to C's global `stdout` is safe.
         fflush(nil)
-    }
-}
-
-/// The program's arguments.
-struct Arguments: Sendable {
-    /// The point at which the process kills itself.
-    enum Death: String, Sendable {
-        /// In the plugin, before it writes to the log.
-        case plugin
-        /// When the plugin has handled a message, before the message is acknowledged.
-        case settlement
-    }
-
-    var broker = "mqtt://127.0.0.1"
-    var clientID = "crash-worker"
-    var filter = "crash/{action}"
-    /// This worker's own topic if `filter` is shared; its actions are the same.
-    var own: String?
-    var version = MQTTVersion.v5
-    var qos = MQTTQoS.atLeastOnce
-    /// The certificate authority of a broker with TLS.
-    var authority: String?
-    var sessionExpiry = 3_600
-    /// The maximum number of unacknowledged messages.
-    var window = 20
-    /// The most time that the plugin takes per message, in milliseconds. The time is random.
-    var work = 0
-    /// The number of messages that the plugin handles at once. If it is more than 1, their order does not matter.
-    var concurrent = 1
-    var log = "handled.txt"
-    var death: Death?
-    var deathAt = 1
-    var holdAt: Set<Int> = []
-    /// The number of the message that the plugin holds.
-    var holdMessage: Int?
-    /// The number of handled messages that is reported, or 0 for none.
-    var reportAt = 0
-
-    static let usage = """
-        Writes the number of each message it handles to a log, and kills itself at the given point.
-
-        usage: CrashWorker [--broker URL] [--client-id ID] [--filter crash/{action}] [--own TOPIC] [--mqtt 5|3.1.1]
-                           [--qos 0|1] [--ca FILE] [--session-expiry SECONDS] [--window 20] [--work MILLISECONDS]
-                           [--concurrent 1] [--log handled.txt] [--die plugin|settlement] [--die-at N]
-                           [--hold-at N]... [--hold-message NUMBER] [--report-at N]
-
-        The action `log` is a message {"n":NUMBER} for the log, `marker` ends the program in order. At the N-th message
-        of --hold-at, and at the message with the NUMBER, the plugin writes "holding NUMBER" and waits for a line on
-        standard input. When N messages are handled, "handled N" is written for --report-at. The line `leave` removes the
-        filter, and "left" is written when the broker has taken that. With --die the process ends by SIGKILL in the
-        plugin at the N-th message, or when the N-th message is handled and before it is acknowledged.
-        exit: 0 after a marker or SIGTERM, 1 when the source could not run, 64 bad arguments.
-        """
-
-    init?(_ words: [String]) {
-        var rest = words[...]
-        while let option = rest.popFirst() {
-            guard let value = rest.popFirst(), set(option, value) else { return nil }
-        }
-        guard (1...250).contains(window), sessionExpiry >= 0, work >= 0, (1...1_000).contains(concurrent), deathAt >= 1
-        else { return nil }
-    }
-
-    private mutating func set(_ option: String, _ value: String) -> Bool {
-        switch option {
-        case "--broker": broker = value
-        case "--client-id": clientID = value
-        case "--filter": filter = value
-        case "--own": own = value
-        case "--ca": authority = value
-        case "--mqtt":
-            guard let known = MQTTVersion(rawValue: value) else { return false }
-            version = known
-        case "--log": log = value
-        case "--die":
-            guard let point = Death(rawValue: value) else { return false }
-            death = point
-        default: return setNumber(option, value)
-        }
-        return true
-    }
-
-    private mutating func setNumber(_ option: String, _ value: String) -> Bool {
-        guard let number = Int(value) else { return false }
-        switch option {
-        case "--qos":
-            guard let known = MQTTQoS(rawValue: number) else { return false }
-            qos = known
-        case "--session-expiry": sessionExpiry = number
-        case "--window": window = number
-        case "--work": work = number
-        case "--concurrent": concurrent = number
-        case "--die-at": deathAt = number
-        case "--hold-message": holdMessage = number
-        case "--report-at": reportAt = number
-        case "--hold-at": holdAt.insert(number)
-        default: return false
-        }
-        return true
     }
 }
 

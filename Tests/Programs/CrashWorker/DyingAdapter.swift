@@ -4,7 +4,7 @@ import SignalboxCore
 import Synchronization
 
 /// The shipped adapter, with settlements that pass through a sink that may kill the process.
-struct DyingAdapter: Adapter {
+struct DyingAdapter: RestoringAdapter {
     let adapter: MQTTPushAdapter
     let tally: Tally
 
@@ -14,6 +14,8 @@ struct DyingAdapter: Adapter {
     func run(into intake: any Intake) async throws {
         try await adapter.run(into: DyingIntake(intake: intake, tally: tally))
     }
+
+    func restore(_ messages: [StoredMessage], at now: WallTime) -> [Arrival] { adapter.restore(messages, at: now) }
 }
 
 /// Passes settlements through one sink, so that the supervisor still sees one sink for all messages.
@@ -42,8 +44,8 @@ final class DyingIntake: Intake {
     }
 }
 
-/// Kills the process instead of forwarding a settlement. The message is then handled, and its acknowledgement is never
-/// sent.
+/// Kills the process instead of forwarding a settlement. The message is then handled, or in the journal, and its
+/// acknowledgement is never sent.
 final class DyingSink: SettlementSink {
     let sink: any SettlementSink
     private let tally: Tally
@@ -68,6 +70,7 @@ final class DyingSink: SettlementSink {
     private func receive(_ token: UInt64) {
         let count = received.withLock { received in received.insert(token).inserted ? received.count : 0 }
         if tally.diesAtSettlement(count) { Death.now() }
+        if tally.reportsTaken(count) { CrashWorker.report("taken \(count)") }
     }
 }
 
@@ -93,6 +96,9 @@ final class Tally: Sendable {
     func diesAtSettlement(_ number: Int) -> Bool {
         arguments.death == .settlement && number == arguments.deathAt
     }
+
+    /// Whether the parent process waits for this number of settlements.
+    func reportsTaken(_ number: Int) -> Bool { number > 0 && number == arguments.reportTaken }
 
     /// - Returns: The number of messages that were written to the log, this one included.
     func handled() -> Int {

@@ -48,7 +48,7 @@ enum StoreTable {
         start.print()
     }
 
-    private static func inFolder<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+    static func inFolder<Value>(_ body: (String) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "store-benchmark-\(UUID().uuidString)"
         ).path
@@ -67,13 +67,18 @@ enum StoreTable {
     }
 
     /// A message of 200 bytes.
-    private static func text(_ number: Int) -> [UInt8] {
+    static func text(_ number: Int) -> [UInt8] {
         let id = "payment-\(number)"
         let start = #"{"action":"payment","id":"\#(id)","body":{"amount":\#(number),"note":""#
         return Array((start + String(repeating: "x", count: max(0, 200 - start.utf8.count - 3)) + "\"}}").utf8)
     }
 
-    static func arrivals(_ first: Int, _ batches: inout ArrivalBatch, _ origin: Origin) -> [Arrival] {
+    static func arrivals(
+        _ first: Int,
+        _ batches: inout ArrivalBatch,
+        _ origin: Origin,
+        _ text: (Int) -> [UInt8] = text
+    ) -> [Arrival] {
         for number in first..<first + batch {
             text(number).withUnsafeBytes {
                 batches.append($0, token: UInt64(number), origin: origin, receivedAt: WallTime(seconds: 1_000))
@@ -124,7 +129,11 @@ enum StoreTable {
         return result
     }
 
-    private static func supervisor(_ store: Store, _ adapter: Producer) throws -> (Supervisor, Producer) {
+    static func supervisor(
+        _ store: Store,
+        _ adapter: Producer,
+        limits: JournalLimits = JournalLimits()
+    ) throws -> (Supervisor, Producer) {
         var configuration = SupervisorConfiguration()
         configuration.store = store
         let logger = Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
@@ -133,7 +142,7 @@ enum StoreTable {
         try supervisor.register(
             Registration("payment", as: Payment.self, from: rule) { [adapter] _, _ in adapter.noteCall() }
         )
-        try supervisor.add(adapter, deduplication: .never, durability: .journal())
+        try supervisor.add(adapter, deduplication: .never, durability: .journal(limits))
         return (supervisor, adapter)
     }
 
