@@ -124,6 +124,7 @@ struct SignalboxTool: AsyncParsableCommand {
     /// Ends the program immediately. All output has already been written. `exit` would run the libraries' exit handlers
     /// while their threads may still be running, which could crash a program that has finished its work.
     private static func terminate(with status: Int32) -> Never {
+        ProgramGroups.shared.endAll()
         fflush(nil)
         _exit(status)
     }

@@ -110,6 +110,12 @@ FAULTS = {
         {"action": "a", "use": "publish", "topic": "a", "from": [{"source": "push"}]},
         {"action": "a", "use": "publish", "source": "push", "topic": "a", "qos": 2, "from": [{"source": "push"}]},
         {"action": "a", "use": "log", "topic": "a", "from": [{"source": "push"}]},
+        {"action": "a", "use": "exec", "from": [{"source": "push"}]},
+        {"action": "a", "use": "exec", "command": [], "from": [{"source": "push"}]},
+        {"action": "a", "use": "exec", "command": "lp -s", "from": [{"source": "push"}]},
+        {"action": "a", "use": "exec", "command": ["lp"], "env": ["SIGNALBOX_ID"], "from": [{"source": "push"}]},
+        {"action": "a", "use": "exec", "command": ["lp"], "output": "xml", "from": [{"source": "push"}]},
+        {"action": "a", "use": "log", "command": ["lp"], "from": [{"source": "push"}]},
     ],
     ("plugins", 0, "action"): ["2push", "a b", "a" * 65, "signalbox.a", "signalbox.connect"],
     ("plugins", 0, "from"): [[]],
@@ -193,7 +199,7 @@ def places(content, path=()):
 
 
 REQUIRED = {"sources", "plugins", "broker", "client_id", "topics", "pattern", "routes", "use", "from", "per_second",
-            "key", "chain", "journal", "store", "fallback", "own_hosts", "source", "url", "port", "to", "certificate", "authority", "type"}
+            "key", "chain", "journal", "store", "fallback", "own_hosts", "source", "url", "port", "to", "certificate", "authority", "type", "command"}
 
 
 def is_required(content, path):

@@ -33,6 +33,8 @@ enum PluginUse: Sendable, Hashable {
     case print
     /// Appends a line to the file at the path, and returns once the line is durable.
     case file(path: String)
+    /// Runs a program for each action.
+    case exec(ExecSection)
     /// Throws an error, which is either retryable or not. Use this to test how failures are handled.
     case fail(retryable: Bool)
     /// Never returns, and ignores cancellation. Use this to test how calls that hang are handled.
@@ -92,6 +94,7 @@ enum PluginUse: Sendable, Hashable {
         case .log: "log"
         case .print: "print"
         case .file: "file"
+        case .exec: "exec"
         case .fail: "fail"
         case .suspend: "suspend"
         case .reply: "reply"
@@ -109,7 +112,8 @@ enum PluginUse: Sendable, Hashable {
 
     /// The possible values of `use`, in the order in which messages list them.
     static let keywords = [
-        "log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "send", "join", "leave", "publish",
+        "log", "print", "file", "exec", "fail", "suspend", "reply", "echo", "broadcast", "send", "join", "leave",
+        "publish",
     ]
 }
 

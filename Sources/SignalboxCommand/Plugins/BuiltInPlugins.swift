@@ -78,8 +78,15 @@ struct ActionRecord {
     /// - Parameter body: The body as received. A link has no body, so the captures of its route are used instead.
     init(body: RawBody, context: ActionContext) {
         self.context = context
+        self.body = ActionRecord.shown(body, context)
+    }
+
+    /// The bytes of the body for a program.
+    static func input(of body: RawBody, _ context: ActionContext) -> [UInt8] { Array(shown(body, context).bytes) }
+
+    private static func shown(_ body: RawBody, _ context: ActionContext) -> RawBody {
         let isLink = context.origin.facts is LinkFacts
-        self.body = isLink ? RawBody(bytes: context.action.body.json, kind: .json) : body
+        return isLink ? RawBody(bytes: context.action.body.json, kind: .json) : body
     }
 
     /// The body as readable text.

@@ -116,6 +116,9 @@ struct SupervisorBuilder {
         switch section.use {
         case .log: return Registration(LogPlugin(action: action), from: rule, options: options)
         case .print: return Registration(PrintPlugin(action: action, output: printing), from: rule, options: options)
+        case .exec(let program):
+            let plugin = ExecPlugin(program)
+            return Registration(action, from: rule, options: options, replyingWithJSON: plugin.reply)
         case .fail(let isRetryable):
             return Registration(FailPlugin(action: action, isRetryable: isRetryable), from: rule, options: options)
         case .suspend: return Registration(SuspendPlugin(action: action), from: rule, options: options)

@@ -131,7 +131,8 @@ extension ConfigurationReader {
         ("to", ["broadcast", "send"]), ("source", ["publish"]), ("topic", ["send", "publish"]),
         ("qos", ["send", "publish"]), ("retain", ["send", "publish"]), ("reply", ["send"]),
         ("properties", ["send", "publish"]),
-        ("retryable", ["fail"]),
+        ("retryable", ["fail"]), ("command", ["exec"]), ("env", ["exec"]), ("output", ["exec"]),
+        ("max_output", ["exec"]),
     ]
 
     private func use(_ keys: YAMLMapping, sources: SourceNames) -> PluginUse? {
@@ -145,6 +146,7 @@ extension ConfigurationReader {
         case "log": .log
         case "print": .print
         case "file": keys.required("path", "name the file to append to").flatMap(createdFile).map { .file(path: $0) }
+        case "exec": exec(keys).map(PluginUse.exec)
         case "fail": .fail(retryable: keys.optional("retryable")?.flag() ?? false)
         case "suspend": .suspend
         case "reply":

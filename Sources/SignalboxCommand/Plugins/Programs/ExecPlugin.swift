@@ -1,0 +1,187 @@
+import Foundation
+import SignalboxCore
+import Subprocess
+
+#if canImport(System)
+import System
+#else
+import SystemPackage
+#endif
+
+/// Runs a program for each action. The body is its stdin, its stdout is the reply, and its exit status the outcome.
+///
+/// The program is the leader of a process group, which ends with the call: when the call times out or the supervisor stops, the group
+/// receives SIGTERM and, ``killDelay`` later, SIGKILL.
+struct ExecPlugin: Sendable {
+    /// The exit status with which a program says that the same call may succeed later: `EX_TEMPFAIL` of sysexits.h.
+    static let temporaryFailure: Int32 = 75
+    /// How long a program has between SIGTERM and SIGKILL.
+    static let killDelay = Duration.seconds(2)
+
+    let section: ExecSection
+    /// The variables that the program inherits.
+    let inherited: [String: String]
+
+    init(_ section: ExecSection, environment: [String: String] = ProcessInfo.processInfo.environment) {
+        self.section = section
+        inherited = environment.filter { name, _ in name == "PATH" || section.environment.contains(name) }
+    }
+
+    /// Runs the program and returns the reply as JSON text.
+    ///
+    /// - Throws: ``ProgramFailure``, or `CancellationError` if the call is cancelled.
+    func reply(to info: RawBody, _ context: ActionContext) async throws -> Bytes {
+        let facts = ActionVariables(context, bodyKind: info.kind).values
+        let run: ExecutionResult<ProgramOutput, SequenceOutput, SequenceOutput>
+        do {
+            run = try await Subprocess.run(
+                configuration(facts),
+                input: .inputWriter,
+                output: .sequence,
+                error: .sequence
+            ) { execution in
+                try await ProgramGroups.shared.holding(execution.processIdentifier.value) {
+                    try await exchange(ActionRecord.input(of: info, context), with: execution)
+                }
+            }
+        } catch let error as SubprocessError {
+            throw ProgramFailure(error, section.program)
+        }
+        let output = run.closureResult
+        switch run.terminationStatus {
+        case .exited(0): return try reply(output.standardOutput)
+        case .exited(let status): throw ProgramFailure(status, lastLine: output.lastErrorLine)
+        case .signaled(let number): throw ProgramFailure(signal: number)
+        }
+    }
+
+    private func configuration(_ facts: [String: String]) -> Configuration {
+        var options = PlatformOptions()
+        options.processGroupID = 0
+        options.teardownSequence = [
+            .gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: ExecPlugin.killDelay),
+            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .zero),
+        ]
+        let variables = inherited.merging(facts) { _, fact in fact }
+        let environment = variables.reduce(into: [Subprocess.Environment.Key: String]()) { values, variable in
+            values[Subprocess.Environment.Key(stringLiteral: variable.key)] = variable.value
+        }
+        return Configuration(
+            executable: section.program.contains("/") ? .path(FilePath(section.program)) : .name(section.program),
+            arguments: Arguments(section.arguments),
+            environment: .custom(environment),
+            platformOptions: options
+        )
+    }
+
+    /// Writes the body and reads the output at the same time, because a program may begin to answer before it has read everything.
+    private func exchange(
+        _ input: [UInt8],
+        with execution: Execution<CustomWriteInput, SequenceOutput, SequenceOutput>
+    ) async throws -> ProgramOutput {
+        async let errors = ProgramOutput.tail(of: execution.standardError)
+        async let written: Void = ExecPlugin.write(input, execution.standardInputWriter)
+        let output = try await ProgramOutput.all(of: execution.standardOutput, limit: section.maximumOutput)
+        await written
+        return ProgramOutput(standardOutput: output, errorTail: try await errors)
+    }
+
+    /// Writes the body to a program, which need not read it.
+    private static func write(_ input: [UInt8], _ writer: StandardInputWriter) async {
+        _ = try? await writer.write(input)
+        try? await writer.finish()
+    }
+
+    private func reply(_ output: [UInt8]) throws(ProgramFailure) -> Bytes {
+        switch section.output {
+        case .none: return Bytes("null")
+        case .text:
+            let text = String(validating: output, as: UTF8.self)
+            guard var text else { throw ProgramFailure("the program's output is not UTF-8") }
+            if text.last?.isNewline == true { text.removeLast() }
+            do throws(BodyError) { return try BodyWriter.write(text) } catch { throw ProgramFailure("\(error)") }
+        case .json:
+            guard !output.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) else { return Bytes("null") }
+            do throws(BodyError) {
+                return try Body(json: Bytes(output), limits: MessageLimits(bytes: section.maximumOutput)).json
+            } catch {
+                throw ProgramFailure("the program's output is not JSON: \(error)")
+            }
+        }
+    }
+}
+
+/// What a program has written.
+struct ProgramOutput: Sendable {
+    /// How much of stderr is kept: its end.
+    static let maximumErrorTail = 4_096
+
+    let standardOutput: [UInt8]
+    let errorTail: [UInt8]
+
+    /// The last line of stderr that is not empty, or `nil`.
+    var lastErrorLine: String? {
+        let lines = String(decoding: errorTail, as: UTF8.self).split(whereSeparator: \.isNewline)
+        return lines.last { !$0.allSatisfy(\.isWhitespace) }.map(String.init)
+    }
+
+    /// Reads everything that a program writes to stdout.
+    ///
+    /// - Throws: ``ProgramFailure`` if it is larger than the limit. The program is then ended.
+    static func all(of sequence: SubprocessOutputSequence, limit: Int) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await buffer in sequence {
+            buffer.withUnsafeBytes { bytes.append(contentsOf: $0) }
+            guard bytes.count <= limit else {
+                throw ProgramFailure("the program's output is larger than \(limit) bytes")
+            }
+        }
+        return bytes
+    }
+
+    /// Reads the end of what a program writes to stderr.
+    static func tail(of sequence: SubprocessOutputSequence) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await buffer in sequence {
+            buffer.withUnsafeBytes { bytes.append(contentsOf: $0) }
+            if bytes.count > maximumErrorTail { bytes.removeFirst(bytes.count - maximumErrorTail) }
+        }
+        return bytes
+    }
+}
+
+/// A call of a program that failed.
+struct ProgramFailure: RetryableError, CustomStringConvertible {
+    let description: String
+    var isRetryable = false
+
+    init(_ description: String, isRetryable: Bool = false) {
+        self.description = description
+        self.isRetryable = isRetryable
+    }
+
+    /// - Parameter lastLine: The last line of stderr.
+    init(_ status: Int32, lastLine: String?) {
+        let reason = lastLine.map { ": \($0)" } ?? ""
+        self.init("exit status \(status)\(reason)", isRetryable: status == ExecPlugin.temporaryFailure)
+    }
+
+    init(signal: Int32) { self.init("a signal ended the program: \(String(cString: strsignal(signal)))") }
+
+    init(_ error: SubprocessError, _ program: String) {
+        switch error.code {
+        case .executableNotFound: self.init("cannot start \(program): there is no such program")
+        case .spawnFailed:
+            let reason = error.underlyingError.map { "\($0)" } ?? "\(error)"
+            // Too many processes, too little memory, or too many open files.
+            let passing: [Errno] = [
+                .resourceTemporarilyUnavailable, .noMemory, .tooManyOpenFiles, .tooManyOpenFilesInSystem,
+            ]
+            self.init(
+                "cannot start \(program): \(reason)",
+                isRetryable: error.underlyingError.map(passing.contains) ?? false
+            )
+        default: self.init("cannot run \(program): \(error)")
+        }
+    }
+}
