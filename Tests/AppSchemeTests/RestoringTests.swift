@@ -18,7 +18,9 @@ import Testing
         let arrival = try #require(LinkTrial(routes).adapter.restore([message], at: Self.now).first)
         #expect(arrival.token == 0 && arrival.receivedAt == message.receivedAt)
         #expect(arrival.original.elementsEqual(message.original))
-        if !message.hasSenderID, let id = message.id, let action = try? arrival.reading.get() { #expect(action.id == id) }
+        if !message.hasSenderID, let id = message.id, let action = try? arrival.reading.get() {
+            #expect(action.id == id)
+        }
         return arrival
     }
 

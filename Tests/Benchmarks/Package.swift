@@ -83,6 +83,7 @@ let package = Package(
                 .product(name: "Signalbox", package: "signalbox"),
                 .product(name: "SignalboxCore", package: "signalbox"),
                 .product(name: "SignalboxRoutes", package: "signalbox"),
+                .product(name: "SignalboxStore", package: "signalbox"),
                 .product(name: "MQTTPush", package: "signalbox"),
                 "CMosquittoLibrary",
                 .product(name: "Logging", package: "swift-log"),

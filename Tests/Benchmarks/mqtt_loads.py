@@ -1,25 +1,37 @@
-"""The parts of mqtt_rows.py with special loads: a plugin that commits, one that is sometimes slow, TLS and shared
+"""The parts of mqtt_rows.py with special loads: a plugin that commits, a journal, a plugin that is sometimes slow, TLS and shared
 subscriptions, and publishing."""
 import contextlib
 import os
 import signal
 import statistics
+import tempfile
 import time
 
 from mqtt_tables import C_LOOP, OURS, PUBLISHER, RAW, ROUNDS, TYPED, messages, program_latency, publish
 from processes import Running
-from tables import median, ratio, shown
+from tables import median, ratio, shown, verdict
+
+# The least that a journal may leave of the messages a second.
+JOURNAL_GOAL = 0.5
+
+
+@contextlib.contextmanager
+def with_queue(broker, command, count):
+    """A subscriber of messages that are all queued at the broker first, so that the publisher is not the limit."""
+    with Running(*command, broker.port, "bench/small", count, 1) as subscriber:
+        subscriber.line()
+        subscriber.process.send_signal(signal.SIGSTOP)
+        publish(broker, "bench/small", count, 1, os.path.join(broker.folder, "small"))
+        subscriber.process.send_signal(signal.SIGCONT)
+        yield subscriber
+
 
 # A plugin that commits
 
 
 def commit_run(broker, command, window, count):
-    """Returns messages a second and a batch. All are queued at the broker first, so that the publisher is not the limit."""
-    with Running(*command, f"window={window}", broker.port, "bench/small", count, 1) as subscriber:
-        subscriber.line()
-        subscriber.process.send_signal(signal.SIGSTOP)
-        publish(broker, "bench/small", count, 1, os.path.join(broker.folder, "small"))
-        subscriber.process.send_signal(signal.SIGCONT)
+    """Returns messages a second and a batch."""
+    with with_queue(broker, [*command, f"window={window}"], count) as subscriber:
         wall = subscriber.numbers()[1]
         return 1e9 / wall, count / subscriber.numbers()[0]
 
@@ -36,6 +48,42 @@ def commit(broker):
         cells = [f"{median(rates[name])} ({median([size for _, size in runs])})" for name, runs in results.items()]
         lines.append([f"{window}", *cells, ratio(rates["MQTTPush"], rates["C"])])
     print(shown("mqtt-commit", *lines))
+
+
+# A journal
+
+
+def journal_run(broker, command, folder, count):
+    """Returns messages a second and nanoseconds of processor time a message, with a journal if there is a folder for it."""
+    options = [f"journal={folder}/store.db"] if folder else []
+    with with_queue(broker, [*command, *options], count) as subscriber:
+        processor, wall = subscriber.numbers()
+        return 1e9 / wall, processor
+
+
+def journal(broker):
+    rows = {
+        "returns at once": [OURS, "typed"],
+        "takes 1 ms a batch; receive maximum 20": [OURS, "commit", "window=20"],
+    }
+    results = {name: {False: [], True: []} for name in rows}
+    for _ in range(ROUNDS):
+        for name, command in rows.items():
+            results[name][False].append(journal_run(broker, command, None, messages(40_000)))
+            # The folder of temporary files may be in memory, where nothing is synced.
+            with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+                results[name][True].append(journal_run(broker, command, folder, messages(40_000)))
+    lines = [["plugin", *(f"{way} journal: {what}" for way in ("no", "with") for what in ("messages a second", "ns"))]]
+    lines[0] += ["times the messages a second: goal", "times the ns"]
+    for name, runs in results.items():
+        (without, with_rate), (base, processor) = zip(*(zip(*runs[has_journal]) for has_journal in (False, True)))
+        share = statistics.median(one / other for one, other in zip(with_rate, without))
+        cells = [median(column) for column in (without, base, with_rate, processor)]
+        goal = f"{ratio(with_rate, without)} ({verdict(share >= JOURNAL_GOAL, JOURNAL_GOAL)})"
+        lines.append([name, *cells, goal, ratio(processor, base)])
+    print(shown("mqtt-journal", *lines))
+    if broker.dropped():
+        raise SystemExit("the broker dropped messages; the rows are invalid")
 
 
 # A plugin that is sometimes slow

@@ -1,6 +1,6 @@
 """Compares MQTT subscribers and publishers on loopback with one mosquitto, and prints medians as Markdown tables.
 
-usage: mqtt_rows.py PROGRAMS PYTHON receive|latency|slow|commit|ways|publish ROUNDS|--quick
+usage: mqtt_rows.py PROGRAMS PYTHON receive|latency|slow|commit|journal|ways|publish ROUNDS|--quick
 
 PROGRAMS is the folder of the built programs, PYTHON an interpreter with the packages of mqtt_clients.py, or empty. --quick
 is one round with a tenth of the messages: a functional check rather than a measurement. The rows of a round run one after
@@ -169,6 +169,7 @@ PARTS = {
     "latency": latency,
     "slow": mqtt_loads.slow,
     "commit": mqtt_loads.commit,
+    "journal": mqtt_loads.journal,
     "ways": mqtt_loads.ways,
     "publish": mqtt_loads.publishing,
 }

@@ -77,6 +77,7 @@ PARTS = {
     "mqtt-latency": mqtt(3, "latency", ["mqtt-latency"]),
     "mqtt-slow": mqtt(3, "slow", ["mqtt-slow"]),
     "mqtt-commit": mqtt(3, "commit", ["mqtt-commit"]),
+    "mqtt-journal": mqtt(5, "journal", ["mqtt-journal"]),
     "mqtt-ways": mqtt(3, "ways", ["mqtt-ways"]),
     "mqtt-publish": mqtt(3, "publish", ["mqtt-publish"]),
     "websocket-client": websocket(3, "client", ["websocket-client"], "picows", "websockets", "orjson"),

@@ -107,13 +107,19 @@ def zsh(completions, folder, path):
     print(f"shell: zsh completes {len(CASES)} lines")
 
 
+def with_subcommands(command, *above):
+    """The command and all below it, each with the title of its page."""
+    title = "-".join([*above, command["commandName"]])
+    below = [each for each in command.get("subcommands", []) if each["commandName"] != "help"]
+    return [(command, title)] + [found for each in below for found in with_subcommands(each, title)]
+
+
 def manual(program, pages):
-    """Each page formats without a warning, and names each option that --help lists, and each status."""
+    """Each page formats without a warning, names each option that --help lists, and each status, and refers to its neighbours."""
     dump = json.loads(subprocess.run([program, "--experimental-dump-help"], check=True, capture_output=True).stdout)
-    for command in dump["command"]["subcommands"]:
-        if command["commandName"] == "help":
-            continue
-        page = os.path.join(pages, f"signalbox-{command['commandName']}.1")
+    commands = with_subcommands(dump["command"])
+    for command, title in commands:
+        page = os.path.join(pages, f"{title}.1")
         ran = subprocess.run(
             ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", page],
             env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"}, capture_output=True, text=True
@@ -121,6 +127,9 @@ def manual(program, pages):
         shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", ran.stdout)
         if ran.returncode or ran.stderr:
             faults.append(f"man: {page}: {ran.stderr}")
+        for other in [other for _, other in commands if other.rpartition("-")[0] == title or title.rpartition("-")[0] == other]:
+            if f"{other}(1)" not in shown:
+                faults.append(f"man: {page} does not refer to {other}")
         for argument in command["arguments"]:
             for name in argument.get("names", []):
                 text = ("-" if name["kind"] == "short" else "--") + name["name"]
@@ -129,7 +138,7 @@ def manual(program, pages):
         for line in command["discussion"].split("\n"):
             if (match := re.fullmatch(r"  (\d+) +.*", line)) and not re.search(rf"^ +{match.group(1)} ", shown, flags=re.M):
                 faults.append(f"man: {page} does not show the status {match.group(1)}")
-    print(f"shell: man shows {len(dump['command']['subcommands']) - 1} pages")
+    print(f"shell: man shows {len(commands)} pages")
 
 
 def colour(program):

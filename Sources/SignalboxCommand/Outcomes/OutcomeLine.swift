@@ -13,6 +13,7 @@ struct OutcomeLine {
     /// - A link has its scheme and host.
     /// - A chat or feed has its peer and principal.
     /// - A message with items that cannot be read has their number.
+    /// - A duplicate and a message that may have been dispatched before say so.
     /// - A dead letter has the stages that it passed and the original message.
     var runLine: [UInt8] {
         var object = JSONObject()
@@ -22,6 +23,9 @@ struct OutcomeLine {
         object.add(settled.arrival.origin.facts)
         object.add(unreadableItems: settled.arrival.unreadableItems)
         object.add(settled.outcome)
+        // The names of `HistoryLine`.
+        if settled.isDuplicate { object.add("isDuplicate", true) }
+        if settled.arrival.isRedelivered { object.add("isRedelivered", true) }
         if let explanation = settled.explanation { object.add("explanation", explanation.steps) }
         switch settled.outcome {
         case .rejected, .failed: object.add("deadLetter", content: settled.arrival.original)

@@ -29,7 +29,10 @@ struct LogCommand: ReportingCommand {
     /// How many outcomes `--follow` shows at first.
     private static let shownBeforeFollowing = 10
 
-    @Flag(name: [.customShort("f"), .customLong("follow")], help: "Show the last 10, then each new one until a signal.")
+    @Flag(
+        name: [.customShort("f"), .customLong("follow")],
+        help: "Show the last 10, then each new one until a signal."
+    )
     var follow = false
 
     @Option(help: "Only of this action.")
@@ -76,8 +79,10 @@ struct LogCommand: ReportingCommand {
                 return .done
             }
             if try administration.lastOutcome() == 0 {
-                let advice = "this store has no history; 'store: { path: PATH, history: {} }' in a configuration keeps one"
-                DiagnosticOutput.shared.report(advice, level: .info)
+                DiagnosticOutput.shared.report(
+                    "this store has no history; 'store: { path: PATH, history: {} }' in a configuration keeps one",
+                    level: .info
+                )
             }
             return .done
         }

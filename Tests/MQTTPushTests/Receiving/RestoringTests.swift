@@ -28,7 +28,9 @@ import Testing
         #expect(arrivals.map(\.token) == [0] && arrivals[0].receivedAt == message.receivedAt)
         #expect(arrivals[0].original.elementsEqual(message.original) && arrivals[0].origin.source == message.source)
         let arrival = try #require(arrivals.first)
-        if !message.hasSenderID, let id = message.id, let action = try? arrival.reading.get() { #expect(action.id == id) }
+        if !message.hasSenderID, let id = message.id, let action = try? arrival.reading.get() {
+            #expect(action.id == id)
+        }
         return arrival
     }
 

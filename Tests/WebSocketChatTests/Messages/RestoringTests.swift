@@ -36,7 +36,9 @@ import Testing
         let arrival = try #require(server { $0.frames = frames }.restore([message], at: Self.now).first)
         #expect(arrival.token == 0 && arrival.receivedAt == message.receivedAt && arrival.sender == nil)
         #expect(arrival.original.elementsEqual(message.original) && arrival.origin.source == "chat")
-        if !message.hasSenderID, let id = message.id, let action = try? arrival.reading.get() { #expect(action.id == id) }
+        if !message.hasSenderID, let id = message.id, let action = try? arrival.reading.get() {
+            #expect(action.id == id)
+        }
         return arrival
     }
 

@@ -5,6 +5,7 @@ import MQTTPush
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import SignalboxStore
 import Synchronization
 
 /// The adapter as shipped, either with an intake that only counts, or with a supervisor and a plugin.
@@ -73,13 +74,21 @@ struct AdapterRun {
     }
 
     private func supervised(_ register: (Supervisor) throws -> Void) async throws {
-        let supervisor = Supervisor(logger: quiet)
-        try supervisor.add(makeAdapter(), deduplication: options.deduplication)
+        let store = try options.journal.map { try Store(path: $0) }
+        var configuration = SupervisorConfiguration()
+        configuration.store = store
+        let supervisor = Supervisor(configuration: configuration, logger: quiet)
+        try supervisor.add(
+            makeAdapter(),
+            deduplication: options.deduplication,
+            durability: store == nil ? .none : .journal()
+        )
         try register(supervisor)
         let run = Task { try await supervisor.run() }
         await meter.untilDone()
         run.cancel()
         try await run.value
+        try store?.close()
     }
 
     private func makeAdapter() throws -> MQTTPushAdapter {

@@ -17,6 +17,8 @@ struct Options {
     /// The number of tasks that publish.
     private(set) var tasks = 100
     private(set) var deduplication = DeduplicationPolicy.automatic
+    /// The path of the store if the source has a journal.
+    private(set) var journal: String?
     /// Whether the adapter's thread calls the plugin.
     private(set) var runsInline = false
 
@@ -37,6 +39,7 @@ struct Options {
         guard words.count == 2 else { return false }
         switch (words[0], Int(words[1])) {
         case ("ca", _): authority = words[1]
+        case ("journal", _): journal = words[1]
         case ("window", let messages?): window = messages
         case ("coalescing", let microseconds?): coalescing = microseconds
         case ("tasks", let count?) where count > 0: tasks = count

@@ -1,7 +1,8 @@
 import Foundation
 
 // usage: ReceiveBenchmark count|adapter|typed|timed|slow|commit|publish [ca=FILE] [window=MESSAGES]
-//                         [coalescing=MICROSECONDS] [deduplication=never] [inline=1] [tasks=COUNT] PORT TOPIC COUNT QOS
+//                         [coalescing=MICROSECONDS] [deduplication=never] [journal=STORE] [inline=1] [tasks=COUNT]
+//                         PORT TOPIC COUNT QOS
 // Prints "ready" after subscribing, and the processor and wall time in nanoseconds per message after COUNT messages.
 // "commit" also prints the number of calls, "timed" the nanoseconds since each message's "amount", and "slow" those of the
 // messages that are not slow. "publish" publishes COUNT messages and does not subscribe.

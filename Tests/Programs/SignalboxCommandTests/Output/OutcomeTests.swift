@@ -173,7 +173,7 @@ import Testing
 }
 
 @Suite struct OutcomeLineTests {
-    private static func line(_ message: String, _ outcome: Outcome) throws -> OutcomeLine {
+    private static func line(_ message: String, _ outcome: Outcome, isDuplicate: Bool = false) throws -> OutcomeLine {
         var batch = ArrivalBatch(pool: ArrivalPool())
         let origin = Origin(source: "page", facts: InternalFacts())
         Array(message.utf8).withUnsafeBytes {
@@ -181,7 +181,13 @@ import Testing
         }
         let arrival = try #require(batch.take().first)
         return OutcomeLine(
-            settled: SettledArrival(arrival: arrival, plugin: nil, outcome: outcome, attempts: 1, isDuplicate: false)
+            settled: SettledArrival(
+                arrival: arrival,
+                plugin: nil,
+                outcome: outcome,
+                attempts: isDuplicate ? 0 : 1,
+                isDuplicate: isDuplicate
+            )
         )
     }
 
@@ -214,6 +220,16 @@ import Testing
         let expected = #"{"source":"page","action":"pay","id":"u","body":null,"outcome":"abandoned","reason":"drain"}"#
         #expect(String(decoding: line.recordLine, as: UTF8.self) == expected + "\n")
         #expect(!String(decoding: line.runLine, as: UTF8.self).contains("deadLetter"))
+    }
+
+    @Test func onlyADuplicateSaysThatItIsOne() throws {
+        let message = #"{"action":"pay","id":"1"}"#
+        let start = #"{"source":"page","action":"pay","id":"1","outcome":"handled""#
+        for (isDuplicate, end) in [(false, "}\n"), (true, ",\"isDuplicate\":true}\n")] {
+            let line = try OutcomeLineTests.line(message, .handled(reply: nil), isDuplicate: isDuplicate)
+            #expect(String(decoding: line.runLine, as: UTF8.self) == start + end)
+            #expect(!String(decoding: line.recordLine, as: UTF8.self).contains("isDuplicate"))
+        }
     }
 
     @Test func terminalLinesHaveColumnsAndNoControlCharacters() throws {

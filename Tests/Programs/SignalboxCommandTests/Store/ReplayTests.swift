@@ -70,6 +70,20 @@ import Testing
         }
     }
 
+    @Test func onlyTheOutcomeOfAReplayedLetterIsRedelivered() async throws {
+        try await StoreTrial.with([StoreTrial.letter()]) { trial in
+            try await trial.whileRunning("--outcomes") { process in
+                let outcome = #""outcome":"handled""#
+                let first = try #require(await process.output.line(with: outcome))
+                #expect(first.hasSuffix(outcome + "}"), "\(first)")
+                let finished = try await trial.run("dead", "replay", "1")
+                #expect(finished.status == 0, "\(finished)")
+                let again = try #require(await process.output.line(with: outcome))
+                #expect(again.hasSuffix(outcome + #","isRedelivered":true}"#), "\(again)")
+            }
+        }
+    }
+
     @Test func whatHasNoResultStaysRequested() async throws {
         try await StoreTrial.with([StoreTrial.letter()]) { trial in
             let finished = try await trial.run("dead", "replay", "1", "--to", "hang", "--timeout", "2s")

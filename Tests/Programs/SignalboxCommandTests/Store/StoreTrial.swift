@@ -87,8 +87,11 @@ struct StoreTrial {
     }
 
     /// Calls `body` while `signalbox run` uses the store, and then expects the program's end.
-    func whileRunning(_ body: (CommandProcess) async throws -> Void) async throws {
-        let process = try CommandProcess(["run", "signalbox.yaml"], folder: folder, isTyped: true)
+    func whileRunning(
+        _ options: String...,
+        body: (CommandProcess) async throws -> Void
+    ) async throws {
+        let process = try CommandProcess(["run", "signalbox.yaml"] + options, folder: folder, isTyped: true)
         // The program answers a link once it runs.
         try process.type("app://pay/0\n")
         try #require(await process.output.line(with: "\"action\":\"pay\"") != nil)
