@@ -41,10 +41,7 @@ public final class Store: MessageStore {
     package convenience init(path: String, options: StoreOptions, dispatchesJournal: Bool) throws(StoreError) {
         options.check()
         let lock = try StoreLock(of: path)
-        let file = StoreLock.resolved(path)
-        if StoreFile.isCut(file) { throw StoreError(cut: path) }
-        let logEnd = WriteAheadLog.end(of: file)
-        if case .damaged(let position) = logEnd { throw StoreError(damagedLogOf: path, at: position) }
+        let logEnd = try StoreFile.logEnd(of: path)
         do {
             let pool = try DatabasePool(path: path, configuration: StoreFile.configuration)
             try self.init(path, pool, lock, options, logEnd, dispatchesJournal: dispatchesJournal)
@@ -154,8 +151,8 @@ extension Store {
 // MARK: - Reading
 
 extension Store {
-    /// Reads on a thread of the database. The library's own asynchronous `read` needs a thread of Swift's tasks to end, and
-    /// ``close()`` would wait for that for ever if it blocked the only one.
+    /// Reads on a thread of the database. The library's own asynchronous `read` ends on a thread of Swift's tasks. If ``close()``
+    /// blocked the last of these, it would never return.
     private func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await withUnsafeThrowingContinuation { [path] continuation in
             pool.asyncRead { database in

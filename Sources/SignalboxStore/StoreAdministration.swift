@@ -18,6 +18,8 @@ public final class StoreAdministration: Sendable {
             throw StoreError(.unavailable, "\(path): there is no such file; a run with 'store: \(path)' creates it")
         }
         self.path = path
+        // A process that runs with the store changes its log meanwhile.
+        if StoreLock.holder(of: path) == nil { _ = try StoreFile.logEnd(of: path) }
         do {
             queue = try DatabaseQueue(path: path, configuration: StoreFile.configuration)
             try queue.inDatabase { db in try StoreSchema.migrate(db, path: path) }

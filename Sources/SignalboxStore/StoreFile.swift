@@ -15,10 +15,21 @@ enum StoreFile {
         return configuration
     }
 
+    /// Examines the files of a store that no process uses, before SQLite opens them and drops what it cannot read.
+    ///
+    /// - Throws: ``StoreError`` if messages that were committed cannot be read.
+    static func logEnd(of path: String) throws(StoreError) -> WriteAheadLog.End {
+        let file = StoreLock.resolved(path)
+        if isCut(file) { throw StoreError(cut: path) }
+        let end = WriteAheadLog.end(of: file)
+        if case .damaged(let position) = end { throw StoreError(damagedLogOf: path, at: position) }
+        return end
+    }
+
     /// Returns whether a file was cut in the middle of its last page. SQLite would read the rest of that page as zeros.
     ///
     /// This is normal while there is a log, which has the page until the file is synced.
-    static func isCut(_ path: String) -> Bool {
+    private static func isCut(_ path: String) -> Bool {
         let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
         guard (log ?? 0) == 0, let file = FileHandle(forReadingAtPath: path) else { return false }
         defer { try? file.close() }

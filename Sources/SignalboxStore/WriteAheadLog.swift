@@ -127,7 +127,7 @@ private struct Frame {
     let checksum: Checksum
     /// Whether the header consists of zeros: a file system that has lost power may have made the file longer without its content.
     let isBlank: Bool
-    /// Whether the frame was written since the log was last begun. An earlier one shares neither salt.
+    /// Whether the frame belongs to the current log. A frame of an earlier log shares neither salt.
     let isOfSameLog: Bool
     /// Whether the checksum is right.
     let isIntact: Bool

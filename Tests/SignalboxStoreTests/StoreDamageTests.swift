@@ -64,6 +64,19 @@ import Testing
         }
     }
 
+    /// A command that opens the files would let SQLite drop the log.
+    @Test func aCommandLeavesADamagedLogAsItIs() async throws {
+        let crashed = try await CrashedStore()
+        let path = crashed.folder.path + "/messages-damaged.db"
+        var log = crashed.log
+        log[crashed.ends[2] + 30] ^= 1
+        try crashed.file.write(to: URL(fileURLWithPath: path))
+        try log.write(to: URL(fileURLWithPath: path + "-wal"))
+        let error = #expect(throws: StoreError.self) { try StoreAdministration(path: path) }
+        #expect(error?.code == .damaged)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")) == log)
+    }
+
     /// SQLite has no checksums in its file, so a changed message is not noticed. Nothing may trap.
     @Test func aFileWithAChangedByteEndsInAnErrorOrInMessages() async throws {
         let crashed = try await CrashedStore()
