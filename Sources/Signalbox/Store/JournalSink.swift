@@ -38,7 +38,7 @@ final class JournalSink: StoredArrivals {
         let position = position(of: token)
         let row = rows[position]
         if case .abandoned = outcome {
-            // Whoever abandons it, plugin or middleware, the journal is what dispatches the message again.
+            // The journal dispatches the message again, whether a plugin or middleware abandoned it.
             return journal.giveBack(row, owner: adapter.map { Journal.Owner(sink: $0, token: token) })
         }
         journal.finished(row, bytes: lengths[position])

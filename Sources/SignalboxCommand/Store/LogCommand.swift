@@ -121,11 +121,9 @@ actor HistoryReader {
 
     /// Writes the selected outcomes.
     ///
-    /// - Returns: Their number.
     /// - Throws: `StoreError` if the store cannot be read, or `OutputFailure`.
-    @discardableResult
-    func write(_ filter: HistoryFilter) async throws -> Int {
-        var (filter, count) = (filter, 0)
+    func write(_ filter: HistoryFilter) async throws {
+        var filter = filter
         while true {
             filter.after = last > 0 ? last : nil
             let entries = try await FileContent.waiting { [store, filter] in
@@ -136,8 +134,7 @@ actor HistoryReader {
                 try await output.write(isText ? line.columns : line.jsonLine)
                 last = entry.number
             }
-            count += entries.count
-            if entries.count < HistoryReader.atOnce { return count }
+            if entries.count < HistoryReader.atOnce { return }
         }
     }
 
@@ -158,14 +155,18 @@ actor HistoryReader {
     }
 
     private func followUntilCancelled(_ filter: HistoryFilter) async throws -> CommandStatus? {
-        // Before the first read, so that no outcome is missed in between.
-        let before = try store.lastOutcome()
-        try await write(filter)
-        last = max(last, before)
         var filter = filter
-        filter.limit = nil
         while !Task.isCancelled {
-            if try await write(filter) == 0 { try? await Task.sleep(for: HistoryReader.pause) }
+            // Known before the outcomes are read, so that none is missed, and those that are not selected are read only once.
+            let newest = try await FileContent.waiting { [store] in Result { try store.lastOutcome() } }.get()
+            if newest > last {
+                try await write(filter)
+                last = max(last, newest)
+            } else {
+                try? await Task.sleep(for: HistoryReader.pause)
+            }
+            // All later ones are shown.
+            filter.limit = nil
         }
         return nil
     }

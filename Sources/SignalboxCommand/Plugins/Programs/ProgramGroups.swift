@@ -15,7 +15,7 @@ final class ProgramGroups: Sendable {
         return try await body()
     }
 
-    /// Ends the groups of calls that have not returned. Called at the end of this process, when nobody waits for them any more.
+    /// Ends the groups of calls that have not returned. Call this when the process ends.
     func endAll() {
         for group in groups.withLock({ $0 }) { kill(-group, SIGKILL) }
     }
