@@ -1,4 +1,5 @@
 import AdapterSupport
+import Dispatch
 import Foundation
 import Synchronization
 
@@ -6,11 +7,11 @@ import Synchronization
 /// immediately.
 ///
 /// The handler needs neither Dispatch nor a free thread of the cooperative pool, and it stays in place until the process
-/// ends. So a second signal works no matter what the program is waiting for. If the program's tasks do not run
-/// for ``reactionLimit`` seconds after the first signal, the signal ends the process: this happens if no thread is left
-/// to run them.
+/// ends. So a second signal works no matter what the program is waiting for. If the program's tasks or its dispatch queues
+/// do not run for ``reactionLimit`` seconds after the first signal, the signal ends the process: this happens if no thread
+/// is left to run them.
 struct SignalWatch: Sendable {
-    /// How long the tasks have to react to the first signal, in seconds.
+    /// How long the tasks and queues have to react to the first signal, in seconds.
     static let reactionLimit: UInt32 = 10
 
     /// Starts handling both signals. Until this method returns, either signal ends the process.
@@ -24,10 +25,13 @@ struct SignalWatch: Sendable {
         return SignalWatch()
     }
 
-    /// Postpones the end of the process again and again, as long as tasks run. Dispatch can lack a thread at any time, and
-    /// then retries without end.
+    /// Postpones the end of the process again and again, as long as tasks and queues run. Dispatch can lack a thread at any
+    /// time, and then retries without end. Serial queues, which write the output and drive the timers, have threads of their
+    /// own kind: tasks may run while no queue does.
     fileprivate static func postponeTheEnd() async {
+        let queue = DispatchQueue(label: "signalbox.signals")
         while !Task.isCancelled {
+            await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
             _ = alarm(reactionLimit)
             try? await Task.sleep(for: .seconds(2))
         }
