@@ -40,6 +40,8 @@ public final class Supervisor: Service, Sendable {
         let starter: AsyncStream<SourceStart>.Continuation
         var starts: AsyncStream<SourceStart>?
         var runningAdapters = 0
+        /// The intakes of ``PluginFedAdapter``s.
+        var pluginFed: [SourceIntake] = []
         /// The intakes of the adapters that have not ended, removed sources included.
         var running = Roster<SourceIntake>()
         /// The number of source changes in progress. If a change has removed the last adapter, the run ends with that
@@ -160,6 +162,7 @@ extension Supervisor {
             journal: durability.limits,
             maximumUnsettled: (adapter as? any InFlightLimitedAdapter)?.maximumUnsettled
         )
+        let isPluginFed = adapter is any PluginFedAdapter
         let (source, features) = (adapter.source, adapter.features)
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             let known = state.counters[source]
@@ -170,7 +173,7 @@ extension Supervisor {
                 state.counters[source] = known
                 throw .closed
             }
-            state.runningAdapters += 1
+            if isPluginFed { state.pluginFed.append(intake) } else { state.runningAdapters += 1 }
             return (intake, state.phase)
         }
         if phase == .running { intake.open() }

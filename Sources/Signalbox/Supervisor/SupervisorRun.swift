@@ -34,9 +34,14 @@ extension Supervisor {
                 for await start in starts {
                     group.addTask { await self.run(start) }
                 }
-                let targets = beginDrain()
-                if targets.isEmpty { group.cancelAll() }
+                let (targets, pluginFed) = beginDrain()
+                if targets.isEmpty, pluginFed.isEmpty { group.cancelAll() }
                 await untilSettled()
+                for intake in pluginFed {
+                    intake.close(stopsAdapter: true)
+                    intake.lifecycle.stopAdapter()
+                }
+                if !pluginFed.isEmpty { await untilSettled() }
                 for target in targets { target.stopAdapter() }
                 group.cancelAll()
             }
@@ -81,6 +86,7 @@ extension Supervisor {
             }
         }
         let starter = state.withLock { state -> AsyncStream<SourceStart>.Continuation? in
+            guard !state.pluginFed.contains(where: { $0 === start.intake }) else { return nil }
             state.runningAdapters -= 1
             return state.runningAdapters == 0 && lifecycle.endsRun ? state.starter : nil
         }
@@ -92,15 +98,18 @@ extension Supervisor {
 // MARK: - Draining
 
 extension Supervisor {
-    /// Closes every intake, and stops the adapters of all sources but those that stop last.
+    /// Closes every intake but those that plugins feed, and stops the adapters of all sources but those that stop last.
     ///
-    /// - Returns: The sources that stop last. The caller must stop their adapters once everything is settled.
-    private func beginDrain() -> [SourceIntake] {
+    /// - Returns: The sources that stop last, whose adapters the caller must stop once everything is settled; and those that
+    ///   plugins feed, which the caller must close and stop once all others are settled.
+    private func beginDrain() -> (targets: [SourceIntake], pluginFed: [SourceIntake]) {
         let limit = TickCount.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
-        let (intakes, last) = state.withLock { state in
+        let (intakes, last, pluginFed) = state.withLock { state in
             state.phase = .draining
             state.drainEnd = core.now + limit
-            return (state.sources.all, state.stopsLast)
+            let pluginFed = state.pluginFed
+            let others = state.sources.all.filter { intake in !pluginFed.contains { $0 === intake } }
+            return (others, state.stopsLast, pluginFed)
         }
         let targets = intakes.filter { last.contains($0.source) && $0.lifecycle.isRunning }
         let targetIDs = Set(targets.map(ObjectIdentifier.init))
@@ -110,11 +119,16 @@ extension Supervisor {
             if !isTarget { intake.lifecycle.stopAdapter() }
         }
         core.logger.write(.draining, nil, [.limit: "\(core.configuration.drainLimit)"])
-        return targets
+        return (targets, pluginFed)
     }
 
+    /// Waits until every arrival of every closed intake is settled.
     private func untilSettled() async {
-        let intakes = state.withLock { $0.everyIntake }
+        let intakes = state.withLock { state in
+            state.everyIntake.filter { intake in
+                !state.pluginFed.contains { $0 === intake } || intake.lifecycle.isAdapterStopped
+            }
+        }
         await withTaskCancellationHandler {
             for intake in intakes { await intake.settler.wait(for: .drain) }
         } onCancel: {

@@ -35,6 +35,8 @@ enum PluginUse: Sendable, Hashable {
     case file(path: String)
     /// Runs a program for each action.
     case exec(ExecSection)
+    /// Hands each action to a process that stays.
+    case process(ProcessSection)
     /// Throws an error, which is either retryable or not. Use this to test how failures are handled.
     case fail(retryable: Bool)
     /// Never returns, and ignores cancellation. Use this to test how calls that hang are handled.
@@ -88,6 +90,9 @@ enum PluginUse: Sendable, Hashable {
         }
     }
 
+    /// How many processes share the calls.
+    var processes: Int { if case .process(let section) = self { section.processes } else { 1 } }
+
     /// The value of `use` in the file.
     var keyword: String {
         switch self {
@@ -95,6 +100,7 @@ enum PluginUse: Sendable, Hashable {
         case .print: "print"
         case .file: "file"
         case .exec: "exec"
+        case .process: "process"
         case .fail: "fail"
         case .suspend: "suspend"
         case .reply: "reply"
@@ -112,8 +118,8 @@ enum PluginUse: Sendable, Hashable {
 
     /// The possible values of `use`, in the order in which messages list them.
     static let keywords = [
-        "log", "print", "file", "exec", "fail", "suspend", "reply", "echo", "broadcast", "send", "join", "leave",
-        "publish",
+        "log", "print", "file", "exec", "process", "fail", "suspend", "reply", "echo", "broadcast", "send", "join",
+        "leave", "publish",
     ]
 }
 

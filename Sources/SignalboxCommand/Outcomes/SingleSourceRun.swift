@@ -36,8 +36,10 @@ struct SingleSourceRun {
         builder.targets.store(adapter)
         let supervisor = try builder.supervisor { outcomes.record($0) }
         try supervisor.add(source, window: window)
-        let session = SupervisorSession(supervisor: supervisor, output: output, timeout: timeout)
-        var end = await session.run(stop: stop.stream)
+        var session = SupervisorSession(supervisor: supervisor, output: output, timeout: timeout)
+        session.untilReady = { await builder.processes.untilReady() }
+        if adapter.source != builder.processes.messages.source { try builder.addProcessMessages(to: supervisor) }
+        var end = await session.run(stop: stop.stream) { await builder.processes.run() }
         end.failure = end.failure ?? source.failure
         return SingleSourceReport(
             session: end,

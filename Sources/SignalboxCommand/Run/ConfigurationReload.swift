@@ -204,6 +204,7 @@ struct PreparedChange {
             try supervisor.apply(plugins.filter { !change.isAwaited($0) })
             supervisor.stopLast(change.next.targets)
             for (source, adapter) in adapters { try builder.add(adapter, of: source, to: supervisor) }
+            try builder.addProcessMessages(to: supervisor)
         }
     }
 }

@@ -96,15 +96,19 @@ struct RunArguments: ParsableArguments {
             supervisor: supervisor,
             builder: builder
         )
+        let processes = builder.processes
         var session = SupervisorSession(supervisor: supervisor, output: output)
         session.outputWait = configuration.outputWait
+        session.untilReady = { await processes.untilReady() }
         session.onEnd = { failure in
             if let failure { DiagnosticOutput.shared.report("\(failure)") } else { logger.info("drained") }
         }
         let end = await session.run(stop: listening?.failures ?? AsyncStream { _ in }) {
+            async let programs: Void = processes.run()
             async let notes: Void? = listening?.serve()
             await reload.serve(hangups)
             await notes
+            await programs
         }
         var summary = RunSummary(report: supervisor.report, droppedLines: output.droppedLines, reloads: reload.counts)
         summary.hasStore = start.store != nil

@@ -21,6 +21,8 @@ struct SupervisorBuilder {
     let thread = WebSocketThread()
     /// The sources that plugins send to. The table is kept when the configuration changes.
     let targets = TargetTable()
+    /// The processes that plugins use. The table is kept when the configuration changes.
+    let processes = ProcessTable()
     /// The sessions of the configuration in use. They are empty for the first configuration.
     var sessions = BrokerSessions()
     /// The open store of the configuration. If `nil`, all messages are kept in memory, and no source has a journal.
@@ -47,6 +49,16 @@ struct SupervisorBuilder {
     func addSources(to supervisor: Supervisor) throws {
         supervisor.stopLast(configuration.targets)
         for source in configuration.sources { try add(try adapter(of: source), of: source, to: supervisor) }
+        try addProcessMessages(to: supervisor)
+    }
+
+    /// Adds the source of what processes send, if a plugin has processes and the source is not there yet.
+    ///
+    /// - Throws: `RegistrationError` if the supervisor is closing.
+    func addProcessMessages(to supervisor: Supervisor) throws {
+        let hasProcesses = configuration.plugins.contains { if case .process = $0.use { true } else { false } }
+        guard hasProcesses, processes.addsMessages() else { return }
+        try supervisor.add(processes.messages)
     }
 
     /// Adds a source's adapter to the supervisor.
@@ -107,7 +119,7 @@ struct SupervisorBuilder {
         let options = PluginOptions<RawBody>(
             timeout: section.timeout,
             order: section.order.lane,
-            maxConcurrent: section.maxConcurrent,
+            maxConcurrent: min(section.maxConcurrent * section.use.processes, 10_000),
             retry: section.retry,
             circuitBreaker: section.circuitBreaker,
             whenUnavailable: section.use.whenUnavailable,
@@ -117,8 +129,17 @@ struct SupervisorBuilder {
         case .log: return Registration(LogPlugin(action: action), from: rule, options: options)
         case .print: return Registration(PrintPlugin(action: action, output: printing), from: rule, options: options)
         case .exec(let program):
-            let plugin = ExecPlugin(program)
+            let plugin = ExecPlugin(program, timeout: section.timeout)
             return Registration(action, from: rule, options: options, replyingWithJSON: plugin.reply)
+        case .process(let program):
+            let limit = configuration.supervisor.drainLimit
+            let plugin = processes.plugin(program, of: section, endLimit: limit, logger: logger)
+            return Registration(
+                action,
+                from: rule,
+                options: options,
+                replyingWithJSON: { try await plugin.reply(to: $0, $1, timeout: section.timeout) }
+            )
         case .fail(let isRetryable):
             return Registration(FailPlugin(action: action, isRetryable: isRetryable), from: rule, options: options)
         case .suspend: return Registration(SuspendPlugin(action: action), from: rule, options: options)

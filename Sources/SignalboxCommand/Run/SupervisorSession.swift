@@ -21,6 +21,8 @@ struct SupervisorSession {
     var outputWait = StandardOutput.flushLimit
     /// Called with the exit status for a signal or timeout, before the drain starts.
     var onInterruption: @Sendable (CommandStatus) -> Void = { _ in }
+    /// Called before the supervisor runs, unless the session is interrupted first, which cancels the call.
+    var untilReady: @Sendable () async -> Void = {}
     /// Called with the supervisor's error, or `nil` if there was none, after the drain but before the session waits for
     /// a slow reader of stdout.
     var onEnd: @Sendable ((any Error)?) -> Void = { _ in }
@@ -48,6 +50,7 @@ struct SupervisorSession {
             group.addTask { if await output.failure.valueUnlessCancelled() != nil { supervisor.shutDown() } }
             group.addTask { await meanwhile() }
             defer { group.cancelAll() }
+            await untilReady(or: interruption)
             do {
                 try await supervisor.run()
                 return nil
@@ -57,5 +60,14 @@ struct SupervisorSession {
         }
         onEnd(failure)
         return End(failure: failure, interruption: interruption.current, lost: await output.finish(within: outputWait))
+    }
+
+    private func untilReady(or interruption: Promise<CommandStatus>) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await untilReady() }
+            group.addTask { _ = await interruption.valueUnlessCancelled() }
+            await group.next()
+            group.cancelAll()
+        }
     }
 }

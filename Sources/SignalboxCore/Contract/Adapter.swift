@@ -32,6 +32,10 @@ package protocol InFlightLimitedAdapter: Adapter {
     var maximumUnsettled: Int { get }
 }
 
+/// An adapter whose messages come from plugins. A run does not go on for this adapter alone, and a drain stops it once the
+/// arrivals of all other sources are settled.
+package protocol PluginFedAdapter: Adapter {}
+
 /// The capabilities of a kind of source, which the supervisor and the conformance suite read.
 public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     /// The bits of the set, with one bit for each feature.

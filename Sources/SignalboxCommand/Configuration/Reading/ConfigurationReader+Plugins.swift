@@ -131,8 +131,9 @@ extension ConfigurationReader {
         ("to", ["broadcast", "send"]), ("source", ["publish"]), ("topic", ["send", "publish"]),
         ("qos", ["send", "publish"]), ("retain", ["send", "publish"]), ("reply", ["send"]),
         ("properties", ["send", "publish"]),
-        ("retryable", ["fail"]), ("command", ["exec"]), ("env", ["exec"]), ("output", ["exec"]),
-        ("max_output", ["exec"]),
+        ("retryable", ["fail"]), ("command", ["exec", "process"]), ("env", ["exec", "process"]), ("output", ["exec"]),
+        ("max_output", ["exec", "process"]), ("processes", ["process"]), ("heartbeat", ["process"]),
+        ("restart", ["process"]), ("start_limit", ["process"]),
     ]
 
     private func use(_ keys: YAMLMapping, sources: SourceNames) -> PluginUse? {
@@ -147,6 +148,7 @@ extension ConfigurationReader {
         case "print": .print
         case "file": keys.required("path", "name the file to append to").flatMap(createdFile).map { .file(path: $0) }
         case "exec": exec(keys).map(PluginUse.exec)
+        case "process": process(keys).map(PluginUse.process)
         case "fail": .fail(retryable: keys.optional("retryable")?.flag() ?? false)
         case "suspend": .suspend
         case "reply":

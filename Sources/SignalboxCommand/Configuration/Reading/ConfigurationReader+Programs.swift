@@ -1,27 +1,74 @@
+import SignalboxCore
+
 /// Reads the settings of the plugins that run programs.
 extension ConfigurationReader {
     /// Returns the settings of the plugin `exec`.
     func exec(_ keys: YAMLMapping) -> ExecSection? {
+        let command = command(keys)
+        let output = keys.optional("output")?.keyword(
+            ["json": ExecSection.Output.json, "text": .text, "none": .none],
+            "an output"
+        )
+        let limit = maximumOutput(keys)
+        guard let command else { return nil }
+        var section = ExecSection(command: command)
+        if let output { section.output = output }
+        if let limit { section.maximumOutput = limit }
+        return section
+    }
+
+    /// Returns the settings of the plugin `process`.
+    func process(_ keys: YAMLMapping) -> ProcessSection? {
+        let command = command(keys)
+        let limit = maximumOutput(keys)
+        let processes = keys.optional("processes")?.integer(1...64)
+        let heartbeat = keys.optional("heartbeat")?.duration(.milliseconds(10)...(.seconds(3_600)))
+        let startLimit = keys.optional("start_limit")?.duration(.milliseconds(10)...(.seconds(3_600)))
+        let delays = keys.optional("restart").flatMap(restart)
+        guard let command else { return nil }
+        var section = ProcessSection(command: command)
+        if let processes { section.processes = processes }
+        if let limit { section.maximumLine = limit }
+        if let heartbeat { section.heartbeat = heartbeat }
+        if let startLimit { section.startLimit = startLimit }
+        if let delays { (section.firstDelay, section.longestDelay) = delays }
+        return section
+    }
+
+    private func restart(_ value: YAMLValue) -> (first: Duration, longest: Duration)? {
+        value.mapping("restart") { keys in
+            let delays: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
+            let first = keys.optional("first_delay")?.duration(delays)
+            let longest = keys.optional("longest_delay")?.duration(delays)
+            if let first, let longest, longest < first {
+                keys.optional("longest_delay")?.reportError("expected at least 'first_delay'")
+                return nil
+            }
+            let standard = ProcessSection(command: ProgramCommand(program: ""))
+            return (
+                first ?? min(standard.firstDelay, longest ?? standard.firstDelay),
+                longest ?? max(standard.longestDelay, first ?? standard.longestDelay)
+            )
+        }
+    }
+
+    private func maximumOutput(_ keys: YAMLMapping) -> Int? { keys.optional("max_output")?.size(1...(64 << 20)) }
+
+    private func command(_ keys: YAMLMapping) -> ProgramCommand? {
         let written = keys.required(
             "command",
             "write the program and its arguments, such as command: [./notify.sh, now]"
         )
         let names = keys.optional("env").map { $0.all(variableName) }
-        let output = keys.optional("output")?.keyword(
-            ["json": ExecSection.Output.json, "text": .text, "none": .none],
-            "an output"
-        )
-        let limit = keys.optional("max_output")?.size(1...(64 << 20))
         guard let written, let words = written.list(), let first = words.first else {
             return written.flatMap { $0.isList ? $0.refused("name a program") : nil }
         }
         let arguments = words.dropFirst().map { $0.anyText() }
         guard let program = program(first), !arguments.contains(nil) else { return nil }
-        var section = ExecSection(program: program, arguments: arguments.compactMap { $0 })
-        if let names { section.environment = names ?? [] }
-        if let output { section.output = output }
-        if let limit { section.maximumOutput = limit }
-        return section
+        var command = ProgramCommand(program: program, arguments: arguments.compactMap { $0 })
+        if let names { command.environment = names ?? [] }
+        command.folder = folder
+        return command
     }
 
     /// Returns the path of a program, relative to the folder of the configuration, or a name without a slash.

@@ -1,3 +1,4 @@
+import AdapterSupport
 import Foundation
 import SignalboxCore
 import Subprocess
@@ -19,33 +20,56 @@ struct ExecPlugin: Sendable {
     static let killDelay = Duration.seconds(2)
 
     let section: ExecSection
-    /// The variables that the program inherits.
-    let inherited: [String: String]
+    private let launch: ProgramLaunch
+    private let timeout: Duration
 
-    init(_ section: ExecSection, environment: [String: String] = ProcessInfo.processInfo.environment) {
+    /// - Parameter timeout: How long a program may run.
+    init(_ section: ExecSection, timeout: Duration) {
         self.section = section
-        inherited = environment.filter { name, _ in name == "PATH" || section.environment.contains(name) }
+        self.timeout = timeout
+        launch = ProgramLaunch(section.command, endLimit: ExecPlugin.killDelay)
     }
 
     /// Runs the program and returns the reply as JSON text.
     ///
-    /// - Throws: ``ProgramFailure``, or `CancellationError` if the call is cancelled.
+    /// - Throws: ``ProgramFailure``, `Outcome.Failure` if the program takes too long, or `CancellationError` if the call is
+    ///   cancelled.
     func reply(to info: RawBody, _ context: ActionContext) async throws -> Bytes {
+        let result = Promise<Result<Bytes, any Error>>()
+        // The end of a program that ignores SIGTERM takes a while, for which no message waits.
+        let program = Task { result.set(await Result.of { try await run(info, context) }) }
+        let found = await withTaskGroup(of: Result<Bytes, any Error>?.self) { group in
+            group.addTask { await result.valueUnlessCancelled() }
+            group.addTask {
+                try? await Task.sleep(for: timeout)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        if let found { return try found.get() }
+        program.cancel()
+        try Task.checkCancellation()
+        throw Outcome.Failure(.timeout, detail: "the program did not end within \(timeout), and was ended")
+    }
+
+    private func run(_ info: RawBody, _ context: ActionContext) async throws -> Bytes {
         let facts = ActionVariables(context, bodyKind: info.kind).values
+        let group = RunningGroup()
+        defer { group.remove() }
         let run: ExecutionResult<ProgramOutput, SequenceOutput, SequenceOutput>
         do {
             run = try await Subprocess.run(
-                configuration(facts),
+                launch.configuration(facts),
                 input: .inputWriter,
                 output: .sequence,
                 error: .sequence
             ) { execution in
-                try await ProgramGroups.shared.holding(execution.processIdentifier.value) {
-                    try await exchange(ActionRecord.input(of: info, context), with: execution)
-                }
+                group.add(execution.processIdentifier.value)
+                return try await exchange(ActionRecord.input(of: info, context), with: execution)
             }
         } catch let error as SubprocessError {
-            throw ProgramFailure(error, section.program)
+            throw ProgramFailure(error, section.command.program)
         }
         let output = run.closureResult
         switch run.terminationStatus {
@@ -53,25 +77,6 @@ struct ExecPlugin: Sendable {
         case .exited(let status): throw ProgramFailure(status, lastLine: output.lastErrorLine)
         case .signaled(let number): throw ProgramFailure(signal: number)
         }
-    }
-
-    private func configuration(_ facts: [String: String]) -> Configuration {
-        var options = PlatformOptions()
-        options.processGroupID = 0
-        options.teardownSequence = [
-            .gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: ExecPlugin.killDelay),
-            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .zero),
-        ]
-        let variables = inherited.merging(facts) { _, fact in fact }
-        let environment = variables.reduce(into: [Subprocess.Environment.Key: String]()) { values, variable in
-            values[Subprocess.Environment.Key(stringLiteral: variable.key)] = variable.value
-        }
-        return Configuration(
-            executable: section.program.contains("/") ? .path(FilePath(section.program)) : .name(section.program),
-            arguments: Arguments(section.arguments),
-            environment: .custom(environment),
-            platformOptions: options
-        )
     }
 
     /// Writes the body and reads the output at the same time, because a program may begin to answer before it has read everything.
@@ -108,6 +113,12 @@ struct ExecPlugin: Sendable {
                 throw ProgramFailure("the program's output is not JSON: \(error)")
             }
         }
+    }
+}
+
+extension Result where Failure == any Error, Success: Sendable {
+    fileprivate static func of(_ body: () async throws -> Success) async -> Result {
+        do { return .success(try await body()) } catch { return .failure(error) }
     }
 }
 

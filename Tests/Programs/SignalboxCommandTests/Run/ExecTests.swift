@@ -65,7 +65,7 @@ import Testing
         ("head -c 2000 /dev/zero", ", max_output: 1KiB", "the program's output is larger than 1024 bytes"),
         ("echo first >&2; echo 'out of paper' >&2; exit 3", "", "exit status 3: out of paper"),
         ("exit 4", "", "\"detail\":\"exit status 4\""), ("kill -9 $$", "", "a signal ended the program: Killed"),
-        ("sleep 1000", ", timeout: 50ms", "did not return within"),
+        ("sleep 1000", ", timeout: 50ms", "the program did not end within 0.05 seconds, and was ended"),
         // A child that keeps the pipes open does not hold up the call.
         ("sleep 20 & echo 1", "", #""reply":1"#),
     ])
@@ -116,15 +116,22 @@ import Testing
             let pids = text.split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
             #expect(pids.count == 2)
             // SIGKILL has been sent to both, and the kernel has at most to deliver it.
-            for pid in pids { while !ExecTests.hasEnded(pid) {} }
+            for pid in pids { while !ProcessTrial.hasEnded(pid) {} }
         }
     }
 
-    /// Returns whether a process has ended. Without a parent that reaps it, it stays a zombie.
-    private static func hasEnded(_ pid: pid_t) -> Bool {
-        guard kill(pid, 0) == 0 else { return true }
-        let state = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-        return state.map { $0.contains(") Z ") || $0.contains(") X ") } ?? false
+    @Test func theNextMessageDoesNotWaitForAProgramThatTimedOut() async throws {
+        try await ProcessTrial.with(
+            "read line; case $line in *slow*) echo $$ > pid; trap '' TERM; while :; do sleep 1000; done;; esac",
+            ", timeout: 1s",
+            interpreter: "sh",
+            use: "exec"
+        ) { trial in
+            let lines = try await trial.outcomes(of: "slow", "fast")
+            #expect(lines[0].contains(#""reason":"timeout""#) && lines[1].contains(#""handled""#), "\(lines)")
+            // The program has ended although the command goes on.
+            for pid in try trial.numbers(in: "pid") { while !ProcessTrial.hasEnded(pid) {} }
+        }
     }
 
     @Test func noDescriptorReachesAProgram() async throws {

@@ -1,0 +1,57 @@
+import Foundation
+import Subprocess
+
+#if canImport(System)
+import System
+#else
+import SystemPackage
+#endif
+
+/// How a program is started: as the leader of a process group of its own, without a shell, in a clean environment and in the
+/// folder of the configuration.
+struct ProgramLaunch: Sendable {
+    let command: ProgramCommand
+    /// How long the group has between SIGTERM and SIGKILL.
+    let endLimit: Duration
+    /// The variables that the program inherits.
+    private let inherited: [String: String]
+
+    /// - Parameter environment: The variables of this process.
+    init(
+        _ command: ProgramCommand,
+        endLimit: Duration,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) {
+        self.command = command
+        self.endLimit = endLimit
+        inherited = environment.filter { name, _ in name == "PATH" || command.environment.contains(name) }
+    }
+
+    /// Returns what starts the program.
+    ///
+    /// - Parameter facts: Further variables.
+    func configuration(_ facts: [String: String] = [:]) -> Configuration {
+        var options = PlatformOptions()
+        options.processGroupID = 0
+        options.teardownSequence = [
+            .gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: endLimit),
+            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .zero),
+        ]
+        let variables = inherited.merging(facts) { _, fact in fact }
+        let environment = variables.reduce(into: [Subprocess.Environment.Key: String]()) { values, variable in
+            values[Subprocess.Environment.Key(stringLiteral: variable.key)] = variable.value
+        }
+        // The paths are relative to the folder of this process, and the program starts in another one.
+        func path(_ path: String) -> FilePath {
+            FilePath(path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)")
+        }
+        let program = command.program
+        return Configuration(
+            executable: program.contains("/") ? .path(path(program)) : .name(program),
+            arguments: Arguments(command.arguments),
+            environment: .custom(environment),
+            workingDirectory: command.folder.isEmpty ? nil : path(command.folder),
+            platformOptions: options
+        )
+    }
+}
