@@ -168,6 +168,18 @@ let package = Package(
             path: "adapters/SecureTransport",
             swiftSettings: stayOnCaller
         ),
+        .systemLibrary(
+            name: "CCurl",
+            path: "adapters/CCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
+        ),
+        .target(
+            name: "HTTPClient",
+            dependencies: ["SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SecureTransport", "CCurl"],
+            path: "adapters/HTTPClient",
+            swiftSettings: stayOnCaller
+        ),
         .target(
             name: "MQTTPush",
             dependencies: [
@@ -214,7 +226,8 @@ let package = Package(
             name: "SignalboxCommand",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "Signalbox", "NavigationChain", "AppScheme", "JSBridge",
-                "MQTTPush", "WebSocketChat", "BrowserBridge", "AdapterSupport", "SignalboxStore",
+                "MQTTPush", "WebSocketChat", "BrowserBridge", "AdapterSupport", "SignalboxStore", "HTTPClient",
+                "SecureTransport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
@@ -273,6 +286,13 @@ let package = Package(
             name: "SecureTransportTests",
             dependencies: [
                 "SecureTransport", "SignalboxCore", "AdapterSupport", "COpenSSL", "TestSupport", "BrokerKit",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HTTPClientTests",
+            dependencies: [
+                "HTTPClient", "SignalboxCore", "SecureTransport", "AdapterSupport", "TestSupport", "BrokerKit",
             ],
             swiftSettings: strict
         ),

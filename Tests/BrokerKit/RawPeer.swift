@@ -39,13 +39,7 @@ final class RawPeer: Sendable {
     /// - Returns: `false` if the other side has closed the connection.
     @discardableResult
     func write(_ bytes: [UInt8]) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
-        }
-        return true
+        RawWrite.all(bytes, to: socket)
     }
 
     func write(_ text: String) {

@@ -11,27 +11,11 @@ package final class TLSContext: @unchecked Sendable {
     private let settings: TLSSettings
     private var key: [UInt8]
 
-    /// A write to a closed connection must be an error instead of ending the process. OpenSSL writes with write(2), which
-    /// cannot be told so for a single call.
-    private static let ignoresBrokenPipes: Void = {
-        var action = sigaction()
-        guard sigaction(SIGPIPE, nil, &action) == 0 else { return }
-        #if canImport(Darwin)
-        let isDefault = action.__sigaction_u.__sa_handler == nil
-        #elseif canImport(Musl)
-        let isDefault = action.__sa_handler.sa_handler == nil
-        #else
-        let isDefault = action.__sigaction_handler.sa_handler == nil
-        #endif
-        // A handler of the program stays, as it has the same effect.
-        if isDefault { signal(SIGPIPE, SIG_IGN) }
-    }()
-
     /// Reads certificate files and the secret. May block.
     ///
     /// - Throws: ``TLSProblem``, one of those that precede a connection.
     package init(_ settings: TLSSettings) throws(TLSProblem) {
-        _ = TLSContext.ignoresBrokenPipes
+        TLSLibrary.ignoreBrokenPipes()
         // Reading the key first leaves nothing to release if that fails.
         key = try TLSContext.key(of: settings)
         guard let context = cssl_new_client() else { throw .noResources }

@@ -211,16 +211,21 @@ extension Lane {
         _ callState: CallState,
         _ worker: LaneWorker
     ) -> Bool {
-        guard let due = nextAttempt(of: slice), !isLate(slice.arrivals[position], at: due) else { return false }
+        guard let due = nextAttempt(of: slice, after: [failure]), !isLate(slice.arrivals[position], at: due) else {
+            return false
+        }
         delay(slice.part(position..<position + 1), [.failed(failure)], until: due, callState, worker)
         return true
     }
 
     /// Returns the tick of the next attempt, or `nil` if there may not be another attempt.
-    private func nextAttempt(of slice: BatchSlice) -> UInt64? {
+    private func nextAttempt(of slice: BatchSlice, after failures: [Outcome.Failure]) -> UInt64? {
         guard let policy = entry.options.retry, slice.attempt < policy.attempts else { return nil }
         let longest = policy.longestTicks(afterAttempt: slice.attempt, core.configuration.tick)
-        let due = core.now + core.random(in: 1...longest)
+        let requested = failures.compactMap(\.retryDelay).max().map {
+            TickCount.ticks(in: min($0, RetryPolicy.longestRequestedDelay), of: core.configuration.tick)
+        }
+        let due = core.now + core.random(in: 1...longest) + (requested ?? 0)
         if let limit = slice.settler.ackDeadlineTicks, due - slice.tick >= limit { return nil }
         if let limit = policy.upTo, due - slice.tick > TickCount.ticks(in: limit, of: core.configuration.tick) {
             return nil
@@ -280,10 +285,11 @@ extension Lane {
     private func delay(_ ends: [Int: Outcome], of slice: BatchSlice, _ callState: CallState, _ worker: LaneWorker)
         -> Set<Int>
     {
-        let retryable = slice.range.filter { position in
-            if case .failed(let failure) = ends[position] { failure.isRetryable } else { false }
+        let failures = slice.range.reduce(into: [Int: Outcome.Failure]()) { failures, position in
+            if case .failed(let failure) = ends[position], failure.isRetryable { failures[position] = failure }
         }
-        guard !retryable.isEmpty, let due = nextAttempt(of: slice) else { return [] }
+        let retryable = slice.range.filter { failures[$0] != nil }
+        guard !retryable.isEmpty, let due = nextAttempt(of: slice, after: Array(failures.values)) else { return [] }
         let delayed = retryable.filter { !isLate(slice.arrivals[$0], at: due) }
         guard !delayed.isEmpty else { return [] }
         delay(slice.part(at: delayed), delayed.compactMap { ends[$0] }, until: due, callState, worker)

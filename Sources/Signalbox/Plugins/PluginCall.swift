@@ -198,6 +198,7 @@ extension Outcome.Failure {
             isRetryable: failure?.isRetryable ?? retryable?.isRetryable ?? false,
             whenExhausted: failure?.whenExhausted ?? retryable?.whenExhausted ?? .deadLetter
         )
+        retryDelay = failure?.retryDelay ?? retryable?.retryDelay
     }
 }
 

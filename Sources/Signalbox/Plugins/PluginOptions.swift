@@ -232,6 +232,9 @@ public struct RetryPolicy: Sendable, Hashable {
 }
 
 extension RetryPolicy {
+    /// The maximum of `RetryableError.retryDelay`, so that a server cannot stop a plugin for good.
+    static let longestRequestedDelay = Duration.seconds(3_600)
+
     /// Returns the maximum delay after the given attempt, in ticks.
     func longestTicks(afterAttempt attempt: Int, _ tick: Duration) -> UInt64 {
         var longest = firstDelay

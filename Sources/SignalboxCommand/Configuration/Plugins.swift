@@ -37,6 +37,8 @@ enum PluginUse: Sendable, Hashable {
     case exec(ExecSection)
     /// Hands each action to a process that stays.
     case process(ProcessSection)
+    /// Sends each action to an HTTP server.
+    case http(HTTPSection)
     /// Throws an error, which is either retryable or not. Use this to test how failures are handled.
     case fail(retryable: Bool)
     /// Never returns, and ignores cancellation. Use this to test how calls that hang are handled.
@@ -59,10 +61,12 @@ enum PluginUse: Sendable, Hashable {
     case publish(PublishSection)
 
     /// What happens to an action while the plugin is unavailable. If the plugin writes to a file or sends to another
-    /// source, the action is abandoned so that its message is delivered again.
+    /// source or to a server, the action is abandoned so that its message is delivered again.
     var whenUnavailable: RetryExhaustion {
-        if case .file = self { return .abandon }
-        return target == nil ? .deadLetter : .abandon
+        switch self {
+        case .file, .http: .abandon
+        default: target == nil ? .deadLetter : .abandon
+        }
     }
 
     /// Whether a call takes only microseconds and never waits, so that a source's thread may make it.
@@ -90,6 +94,14 @@ enum PluginUse: Sendable, Hashable {
         }
     }
 
+    /// Whether the plugin itself ends a call after the timeout, because what it waits for must end too.
+    var endsCalls: Bool {
+        switch self {
+        case .exec, .process, .http: true
+        default: false
+        }
+    }
+
     /// How many processes share the calls.
     var processes: Int { if case .process(let section) = self { section.processes } else { 1 } }
 
@@ -101,6 +113,7 @@ enum PluginUse: Sendable, Hashable {
         case .file: "file"
         case .exec: "exec"
         case .process: "process"
+        case .http: "http"
         case .fail: "fail"
         case .suspend: "suspend"
         case .reply: "reply"
@@ -118,8 +131,8 @@ enum PluginUse: Sendable, Hashable {
 
     /// The possible values of `use`, in the order in which messages list them.
     static let keywords = [
-        "log", "print", "file", "exec", "process", "fail", "suspend", "reply", "echo", "broadcast", "send", "join",
-        "leave", "publish",
+        "log", "print", "file", "exec", "process", "http", "fail", "suspend", "reply", "echo", "broadcast", "send",
+        "join", "leave", "publish",
     ]
 }
 

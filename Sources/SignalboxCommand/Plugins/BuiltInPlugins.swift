@@ -84,7 +84,8 @@ struct ActionRecord {
     /// The bytes of the body for a program.
     static func input(of body: RawBody, _ context: ActionContext) -> [UInt8] { Array(shown(body, context).bytes) }
 
-    private static func shown(_ body: RawBody, _ context: ActionContext) -> RawBody {
+    /// Returns the body as programs and servers receive it.
+    static func shown(_ body: RawBody, _ context: ActionContext) -> RawBody {
         let isLink = context.origin.facts is LinkFacts
         return isLink ? RawBody(bytes: context.action.body.json, kind: .json) : body
     }

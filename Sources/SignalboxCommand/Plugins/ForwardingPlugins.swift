@@ -190,7 +190,7 @@ extension PluginUse {
                 _ = try action.tag(tag)
             case .send: _ = try action.envelopeBody(info)
             case .publish(let section): _ = try section.topic(for: action)
-            case .log, .print, .file, .exec, .process, .fail, .suspend, .reply: break
+            case .log, .print, .file, .exec, .process, .http, .fail, .suspend, .reply: break
             }
             return nil
         } catch {

@@ -19,6 +19,8 @@ struct SupervisorBuilder {
     var appendLogs = AppendLogTable()
     /// The thread that serves all feeds. It is kept when the configuration changes.
     let thread = WebSocketThread()
+    /// The clients of all `http` plugins. They are kept when the configuration changes.
+    let httpClients = HTTPClientTable()
     /// The sources that plugins send to. The table is kept when the configuration changes.
     let targets = TargetTable()
     /// The processes that plugins use. The table is kept when the configuration changes.
@@ -107,6 +109,9 @@ struct SupervisorBuilder {
         }
     }
 
+    /// How much longer the supervisor waits for a plugin that ends its calls itself.
+    private static let grace = Duration.seconds(1)
+
     /// Returns the registration for the plugin that the section describes.
     ///
     /// - Throws: ``AppendLogError`` if the file of a `file` plugin could not be opened.
@@ -117,7 +122,7 @@ struct SupervisorBuilder {
     private func builtIn(_ section: PluginSection) throws(AppendLogError) -> Registration {
         let (action, rule) = (section.action, section.rule)
         let options = PluginOptions<RawBody>(
-            timeout: section.timeout,
+            timeout: section.timeout + (section.use.endsCalls ? SupervisorBuilder.grace : .zero),
             order: section.order.lane,
             maxConcurrent: min(section.maxConcurrent * section.use.processes, 10_000),
             retry: section.retry,
@@ -140,6 +145,10 @@ struct SupervisorBuilder {
                 options: options,
                 replyingWithJSON: { try await plugin.reply(to: $0, $1, timeout: section.timeout) }
             )
+        case .http(let http):
+            let client = httpClients.client(for: http.security)
+            let plugin = HTTPPlugin(section: http, client: client, timeout: section.timeout)
+            return Registration(action, from: rule, options: options, replyingWithJSON: plugin.reply)
         case .fail(let isRetryable):
             return Registration(FailPlugin(action: action, isRetryable: isRetryable), from: rule, options: options)
         case .suspend: return Registration(SuspendPlugin(action: action), from: rule, options: options)

@@ -163,6 +163,9 @@ extension Outcome {
         /// What happens to the action after its last attempt. The plugin's error determines this; the default is
         /// `deadLetter`.
         public let whenExhausted: RetryExhaustion
+        /// How long the next attempt must wait at least, or `nil` for the wait of the retry policy alone. The plugin's error
+        /// determines this (``RetryableError/retryDelay``).
+        public package(set) var retryDelay: Duration?
 
         /// Creates a failure.
         ///

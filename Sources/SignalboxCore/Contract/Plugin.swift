@@ -129,6 +129,12 @@ public protocol RetryableError: Error {
     var isRetryable: Bool { get }
     /// What happens to the action after its last attempt.
     var whenExhausted: RetryExhaustion { get }
+    /// How long the next attempt must wait at least, for example because a server has asked for it, or `nil` for the wait of the
+    /// retry policy alone.
+    ///
+    /// The policy's random wait is added, so that clients that were told the same do not return together. At most an hour counts.
+    /// If the wait is longer than the ack deadline or the policy's limit permits, there is no further attempt.
+    var retryDelay: Duration? { get }
 }
 
 extension RetryableError {
@@ -136,6 +142,8 @@ extension RetryableError {
     public var isRetryable: Bool { true }
     /// Always ``RetryExhaustion/deadLetter``.
     public var whenExhausted: RetryExhaustion { .deadLetter }
+    /// Always `nil`.
+    public var retryDelay: Duration? { nil }
 }
 
 /// What happens to an action after its last failed attempt.

@@ -10,6 +10,8 @@ import Testing
 @Suite struct RetryTests {
     struct Refused: RetryableError {}
     struct Broken: Error {}
+    /// A refusal that says when to come back.
+    struct Busy: RetryableError { let retryDelay: Duration? }
 
     /// Plugin code that throws the given errors in its first calls.
     final class Unsteady: Sendable {
@@ -105,6 +107,48 @@ import Testing
         // The limit is four ticks, and each wait takes at least one.
         #expect((1...4).contains(plugin.attempts.count))
         #expect(supervisor.deadLetters.total == 1)
+    }
+
+    /// The requested wait is a hundred ticks.
+    @Test(.timeLimit(.minutes(10))) func noAttemptStartsBeforeTheRequestedDelay() async throws {
+        let (clock, plugin) = (ManualClock(), Unsteady([Busy(retryDelay: .seconds(10))]))
+        let supervisor = Supervisor.make(clock: clock)
+        let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 2, firstDelay: .milliseconds(100)))
+        let called = EventList<Int>()
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, context in
+                called.append(context.attempt)
+                try plugin.call(context)
+            }
+        )
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+            _ = await called.first(1)
+            await clock.tick(100)
+            #expect(plugin.attempts == [1])
+            await clock.tick { await sink.untilSettled(1) }
+        }
+        #expect(plugin.attempts == [1, 2])
+        #expect(sink.outcomes[0] == [.handled(reply: nil)])
+    }
+
+    @Test func aRequestedDelayBeyondTheLimitsIsTheEnd() async throws {
+        let busy = Busy(retryDelay: .seconds(60))
+        let redelivered = Unsteady([busy])
+        let (first, _) = try await Self.outcome(
+            of: redelivered,
+            RetryPolicy(),
+            features: .redelivers,
+            ackDeadline: .seconds(30)
+        )
+        #expect(reason(first) == "threw")
+        #expect(redelivered.attempts == [1])
+        let limited = Unsteady([busy])
+        let (second, _) = try await Self.outcome(of: limited, RetryPolicy(upTo: .seconds(30)))
+        #expect(reason(second) == "threw")
+        #expect(limited.attempts == [1])
     }
 
     /// The timeout is a thousand ticks. Both attempts together take longer.

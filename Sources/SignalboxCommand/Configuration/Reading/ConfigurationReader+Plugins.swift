@@ -131,9 +131,13 @@ extension ConfigurationReader {
         ("to", ["broadcast", "send"]), ("source", ["publish"]), ("topic", ["send", "publish"]),
         ("qos", ["send", "publish"]), ("retain", ["send", "publish"]), ("reply", ["send"]),
         ("properties", ["send", "publish"]),
-        ("retryable", ["fail"]), ("command", ["exec", "process"]), ("env", ["exec", "process"]), ("output", ["exec"]),
+        ("retryable", ["fail"]), ("command", ["exec", "process"]), ("env", ["exec", "process"]),
+        ("output", ["exec", "http"]),
         ("max_output", ["exec", "process"]), ("processes", ["process"]), ("heartbeat", ["process"]),
         ("restart", ["process"]), ("start_limit", ["process"]),
+        ("url", ["http"]), ("method", ["http"]), ("headers", ["http"]), ("bearer", ["http"]),
+        ("signature", ["http"]), ("trust", ["http"]), ("identity", ["http"]), ("connect_timeout", ["http"]),
+        ("max_response", ["http"]),
     ]
 
     private func use(_ keys: YAMLMapping, sources: SourceNames) -> PluginUse? {
@@ -149,6 +153,7 @@ extension ConfigurationReader {
         case "file": keys.required("path", "name the file to append to").flatMap(createdFile).map { .file(path: $0) }
         case "exec": exec(keys).map(PluginUse.exec)
         case "process": process(keys).map(PluginUse.process)
+        case "http": http(keys).map(PluginUse.http)
         case "fail": .fail(retryable: keys.optional("retryable")?.flag() ?? false)
         case "suspend": .suspend
         case "reply":
