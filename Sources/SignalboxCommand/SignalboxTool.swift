@@ -33,7 +33,7 @@ struct SignalboxTool: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, ServeCommand.self, CheckCommand.self, SubscribeCommand.self, PublishCommand.self,
             RequestCommand.self, ConnectCommand.self, BridgeCommand.self, SendCommand.self, ParseCommand.self,
-            NavigateCommand.self, ExplainCommand.self, DeadCommand.self, LogCommand.self,
+            NavigateCommand.self, ExplainCommand.self, TestCommand.self, DeadCommand.self, LogCommand.self,
             StoreCommand.self,
         ]
     )

@@ -21,7 +21,10 @@ import Testing
     }
 
     static func request(_ peer: HTTPPeer, _ target: String = "/orders?a=1", body: String = "{}") throws -> HTTPRequest {
-        HTTPRequest(try HTTPURL("http://127.0.0.1:\(peer.port)\(target)"), body: Array(body.utf8))
+        var request = HTTPRequest(try HTTPURL("http://127.0.0.1:\(peer.port)\(target)"), body: Array(body.utf8))
+        // Other tests may keep this one's tasks from running for a while.
+        request.timeout = .seconds(300)
+        return request
     }
 
     /// Returns the error of a request.

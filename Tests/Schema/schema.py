@@ -151,6 +151,21 @@ FAULTS = {
     ("plugins", 0, "retry", "attempts"): [0, 101],
     ("plugins", 0, "retry", "up_to"): [6, "6 h"],
     ("plugins", 0, "circuit_breaker", "failures"): [0],
+    ("tests",): [7, ""],
+    ("tests", 0): [
+        {"name": "a", "source": "push", "topic": "a", "expect": {"outcome": "handled"}},
+        {"name": "a", "source": "page", "body": 1, "text": "1", "expect": {"outcome": "handled"}},
+        {"name": "a", "source": "page", "body": 1, "id": "7", "expect": {"outcome": "handled"}},
+        {"name": "a", "source": "page", "action": "a b", "expect": {"outcome": "handled"}},
+        {"name": "a", "source": "page", "action": "a", "text": "1", "expect": {"outcome": "handled"}},
+        {"name": "a", "url": "myapp://a", "kind": "link", "expect": {"outcome": "handled"}},
+        {"name": "a", "source": "page", "navigate": "https://a/", "expect": {"policy": "allow"}},
+        {"source": "page", "body": 1, "expect": {"outcome": "handled"}},
+    ],
+    ("tests", 0, "qos"): [2],
+    ("tests", 0, "expect"): [{}, {"outcome": "abandoned"}, {"reason": "drain"}, {"plugin": "prnt"}, {"verdict": "allow"}],
+    ("tests", 1, "frame"): ["top"],
+    ("tests", 7, "kind"): ["lnik"],
     ("navigation", "fallback"): ["deny"],
     ("navigation", "chain", 0): [
         {"schemes": ["https"], "hosts": ["a.example"]},
@@ -201,10 +216,17 @@ def without(content, path):
     return content
 
 
+def is_any(path):
+    """Whether the value may be any JSON: the value of `reply`, and the bodies and replies of tests."""
+    return (path[:1] == ("plugins",) and path[2:] == ("value",)) or (
+        path[:1] == ("tests",) and (path[2:] == ("body",) or path[2:] in [("expect", "body"), ("expect", "reply")])
+    )
+
+
 def places(content, path=()):
-    """Yields each place that the schema describes: all except the value of `reply`."""
+    """Yields each place that the schema describes: all except values that may be any JSON."""
     yield path
-    if len(path) >= 3 and path[0] == "plugins" and path[2] == "value":
+    if is_any(path):
         return
     steps = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else []
     for step, value in steps:
@@ -212,7 +234,7 @@ def places(content, path=()):
 
 
 REQUIRED = {"sources", "plugins", "broker", "client_id", "topics", "pattern", "routes", "use", "from", "per_second",
-            "key", "chain", "journal", "store", "fallback", "own_hosts", "source", "url", "port", "to", "certificate", "authority", "type", "command"}
+            "key", "chain", "journal", "store", "fallback", "own_hosts", "source", "url", "port", "to", "certificate", "authority", "type", "command", "expect"}
 
 
 def is_required(content, path):
@@ -228,6 +250,9 @@ def is_required(content, path):
     # A broadcast needs `to` only for some kinds of source, which the schema does not know.
     if path[-1] == "to" and holder.get("use") == "broadcast":
         return False
+    # A test names its source only if several could have the message.
+    if path[0] == "tests" and path[-1] == "source":
+        return False
     return not (path == ("sources",) and "navigation" in content)
 
 
@@ -235,8 +260,7 @@ def faults(name, content):
     """Yields the faults to refuse: a description and the configuration."""
     for path in places(content):
         value = at(content, path)
-        is_answer = len(path) == 3 and path[0] == "plugins" and path[2] == "value"
-        if is_answer:
+        if is_any(path):
             continue
         shown = f"{name}: {'.'.join(map(str, path)) or '(root)'}"
         if isinstance(value, dict):

@@ -148,6 +148,78 @@ import Testing
     }
 }
 
+/// Sources whose messages come from plugins.
+@Suite(.timeLimit(.minutes(10))) struct PluginFedDrainTests {
+    /// Submits what plugins give it while it runs.
+    private final class FedAdapter: PluginFedAdapter {
+        let source: SourceName = "fed"
+        let features: AdapterFeatures = []
+        let sink = RecordingSink()
+        private let intake = Mutex<(any Intake)?>(nil)
+        private let running = Gate()
+
+        /// Submits an arrival of the action `told`.
+        ///
+        /// - Returns: The number of arrivals that were taken.
+        func submit() async -> Int {
+            await running.pass()
+            return intake.withLock { $0 }?.submit(arrivals(from: source, [message("told")]), to: sink) ?? 0
+        }
+
+        func run(into intake: any Intake) async {
+            self.intake.withLock { $0 = intake }
+            running.open()
+            let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+            for await _ in stream {}
+            continuation.finish()
+        }
+    }
+
+    @Test func aDrainTakesWhatThePluginsOfOtherSourcesStillSend() async throws {
+        let supervisor = Supervisor.make()
+        let (fed, gate) = (FedAdapter(), Gate())
+        let taken = Mutex<[Int]>([])
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in
+                await gate.pass()
+                let count = await fed.submit()
+                taken.withLock { $0.append(count) }
+            }
+        )
+        try supervisor.register(Registration("told", as: Empty.self, from: .source("fed")) { _, _ in })
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
+        let sink = RecordingSink()
+        try supervisor.add(fed)
+        let group = ServiceGroup(services: [supervisor], logger: Supervisor.quiet)
+        async let run: Void = group.run()
+        #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+        await gate.untilArrived(1)
+        await group.triggerGracefulShutdown()
+        await #expect(throws: SourceClosed.self) { try await intake.room() }
+        gate.open()
+        try await run
+        #expect(taken.withLock { $0 } == [1])
+        #expect(fed.sink.outcomes[0] == [.handled(reply: nil)])
+        #expect(await fed.submit() == 0)
+        #expect(supervisor.report.isClean)
+    }
+
+    @Test func aRunDoesNotGoOnForThemAlone() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.add(FedAdapter())
+        try supervisor.add(EndedAdapter())
+        try await supervisor.run()
+        #expect(supervisor.report.isClean)
+    }
+
+    private struct EndedAdapter: Adapter {
+        let source: SourceName = "ended"
+        let features: AdapterFeatures = []
+
+        func run(into intake: any Intake) async {}
+    }
+}
+
 /// An adapter that submits one arrival and waits for its cancellation, or throws `failure` at once.
 final class OneShotAdapter: Adapter {
     let source: SourceName

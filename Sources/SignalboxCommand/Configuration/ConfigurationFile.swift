@@ -70,6 +70,8 @@ enum ConfigurationUse: Sendable {
     case plugins
     /// The command shows what the configuration does with a message. It works without the configuration's secrets.
     case explain
+    /// As ``explain``, and the command also reads the examples in the file.
+    case test
     /// The command uses the navigation chain. Sources and plugins are optional.
     case navigation
 

@@ -21,6 +21,10 @@ struct RunConfiguration: Sendable {
     /// Decides which URLs a page may load, or `nil` if there is no navigation chain. The chain opens nothing. The
     /// reason for each decision says what would have been opened.
     var navigation: NavigationRouter?
+    /// The examples in the file. Only `test` and `check` read them.
+    var tests: [ConfigurationTest] = []
+    /// The path of the file with the examples, if the configuration names one.
+    var testFile: String?
     /// The warnings that `run` also logs. They concern former key names, and secrets that other users can read.
     var warnings: [ConfigurationProblem] = []
 }

@@ -43,7 +43,7 @@ struct CheckCommand: DiagnosingCommand {
 
     func run() async throws {
         let output = StandardOutput()
-        let found = files.map { (file: $0, result: findings(in: $0)) }
+        let found = files.flatMap(findings)
         for (file, result) in found {
             for problem in result.findings {
                 // If this write fails, the call of `finish()` below reports it.
@@ -69,10 +69,26 @@ struct CheckCommand: DiagnosingCommand {
         throw (isBad ? CommandStatus.invalidConfiguration : .done).code
     }
 
-    private func findings(in file: String) -> ConfigurationFindings {
+    /// Returns the findings in a configuration and, if it has no errors, those in its file of tests.
+    private func findings(in file: String) -> [(file: String, result: ConfigurationFindings)] {
+        let found = findings(in: file) { ConfigurationReader.lint($0, file: file, readsSecrets: withSecrets) }
+        guard let configuration = found.configuration, let tests = configuration.testFile else {
+            return [(file, found)]
+        }
+        let ofTests = findings(in: tests) { text in
+            let problems = ConfigurationReader.tests(text, file: tests, of: configuration).problems
+            return ConfigurationFindings(
+                findings: problems.sorted,
+                errors: problems.count(.error),
+                warnings: problems.count(.warning)
+            )
+        }
+        return [(file, found), (tests, ofTests)]
+    }
+
+    private func findings(in file: String, _ lint: (String) -> ConfigurationFindings) -> ConfigurationFindings {
         do throws(CommandFailure) {
-            let text = try ConfigurationFile.content(of: file)
-            return ConfigurationReader.lint(text, file: file, readsSecrets: withSecrets)
+            return lint(try ConfigurationFile.content(of: file))
         } catch {
             // The description starts with the file's path, which is already on the line.
             let message = String(error.description.dropFirst("\(file): ".count))

@@ -39,25 +39,42 @@ struct ConfigurationExplainer {
     ///
     /// - Throws: ``CommandFailure``, or the error that prevented the configuration from being set up.
     func line(about link: String, of name: String?) async throws -> ExplanationLine {
-        let sources = try linkSources(name)
-        let takers = sources.filter { $0.value.accepts(link) }
-        if takers.count > 1 {
-            let names = takers.dropFirst().map(\.section.name.text).joined(separator: ", ")
+        let (reading, others) = try reading(of: link, from: name)
+        if !others.isEmpty {
+            let names = others.map(\.text).joined(separator: ", ")
             let note = "\(file): \(names) would also accept this link; choose one with --source"
             DiagnosticOutput.shared.report(note, level: .notice)
         }
-        var answer: ExplanationLine
-        if let (section, links) = takers.first ?? (sources.count == 1 ? sources.first : nil) {
-            answer = try line(about: ExplainedMessage(link: link, links, of: section, in: configuration))
-        } else {
-            answer = ExplanationLine(unmatched: unmatched(link, sources))
-        }
+        var answer =
+            switch reading {
+            case .success(let message): try line(about: message)
+            case .failure(let rejection): ExplanationLine(unmatched: rejection)
+            }
         answer.link = InputLine(link)
         answer.navigation = await configuration.navigation?.decide(link, kind: .link, frame: .main)
         return answer
     }
 
-    private func line(about message: ExplainedMessage) throws -> ExplanationLine {
+    /// Returns the message that the source with the given name makes of the link, or why no source accepts it. If no
+    /// name is given, the first source with a matching route makes it, and the others are returned too.
+    ///
+    /// - Throws: ``CommandFailure`` if there is no such source.
+    func reading(of link: String, from name: String?) throws(CommandFailure)
+        -> (Result<ExplainedMessage, Outcome.Rejection>, others: [SourceName])
+    {
+        let sources = try linkSources(name)
+        let takers = sources.filter { $0.value.accepts(link) }
+        guard let (section, links) = takers.first ?? (sources.count == 1 ? sources.first : nil) else {
+            return (.failure(unmatched(link, sources)), [])
+        }
+        let message = try ExplainedMessage(link: link, links, of: section, in: configuration)
+        return (.success(message), takers.dropFirst().map(\.section.name))
+    }
+
+    /// Returns an explanation of a message as a source has read it.
+    ///
+    /// - Throws: The error that prevented the configuration from being set up.
+    func line(about message: ExplainedMessage) throws -> ExplanationLine {
         let builder = SupervisorBuilder(
             configuration: configuration,
             printing: nil,
@@ -67,6 +84,25 @@ struct ConfigurationExplainer {
         let supervisor = try builder.supervisor(onOutcome: nil)
         try builder.add(try builder.adapter(of: message.source), of: message.source, to: supervisor)
         return ExplanationLine(message, supervisor.explain(message.arrival), plugins: configuration.plugins)
+    }
+
+    /// Returns the outcome of the message if the plugin receives it now. The plugin must not have effects.
+    ///
+    /// - Throws: The error that prevented the plugin from being set up.
+    func outcome(of message: ExplainedMessage, from plugin: PluginSection) async throws -> Outcome? {
+        var alone = RunConfiguration()
+        // No other message, and no slow machine, must change the result.
+        let limit = Duration.seconds(3_600)
+        var plugin = plugin
+        (plugin.retry, plugin.circuitBreaker, plugin.timeout) = (nil, nil, limit)
+        alone.plugins = [plugin]
+        alone.supervisor.ackDeadline = limit
+        let builder = SupervisorBuilder(configuration: alone, printing: nil, logger: logger)
+        let supervisor = try builder.supervisor(onOutcome: nil)
+        let adapter = InternalAdapter(message.arrival)
+        try supervisor.add(adapter)
+        try await supervisor.run()
+        return adapter.outcome
     }
 }
 

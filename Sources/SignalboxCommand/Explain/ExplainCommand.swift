@@ -1,8 +1,6 @@
 import ArgumentParser
 import Logging
-import NavigationChain
 import SignalboxCore
-import SignalboxRoutes
 
 /// The commands `signalbox explain CONFIG --body JSON` and `signalbox explain CONFIG --url URL`.
 struct ExplainCommand: ReportingCommand {
@@ -40,7 +38,7 @@ struct ExplainCommand: ReportingCommand {
     @Flag(help: "Also read the variables and files that hold secrets; what is missing is an error.")
     var withSecrets = false
 
-    @OptionGroup var facts: MessageFacts
+    @OptionGroup var properties: MessageFactArguments
 
     @OptionGroup(title: "Diagnostics")
     var diagnostics: DiagnosticArguments
@@ -50,7 +48,7 @@ struct ExplainCommand: ReportingCommand {
         guard (content.source == nil) != (url == nil) else {
             throw ValidationError("expected either a message (--body or --file) or a link (--url)")
         }
-        if url != nil, let option = facts.given.first?.name {
+        if url != nil, let option = properties.facts.given.first?.name {
             throw ValidationError("\(option) applies to a message, not to a URL")
         }
     }
@@ -60,6 +58,7 @@ struct ExplainCommand: ReportingCommand {
         let explainer = ConfigurationExplainer(configuration: configuration, file: config)
         let line: ExplanationLine
         if let message = content.source {
+            let facts = properties.facts
             let section = try explainer.source(source, for: facts)
             if case .feed(let feed) = section.kind, !feed.isURLRead {
                 DiagnosticOutput.shared.report(
@@ -89,69 +88,5 @@ struct ExplainCommand: ReportingCommand {
             throw CommandFailure(.invalidConfiguration, "stdin: the URL is not UTF-8")
         }
         return text
-    }
-}
-
-/// The message properties that an adapter would normally supply along with the bytes. Here, the user supplies them.
-struct MessageFacts: ParsableArguments {
-    @Option(
-        name: [.customShort("t"), .customLong("topic")],
-        help: "For a broker's message: its topic.",
-        transform: { try TopicName($0) }
-    )
-    var topic: TopicName?
-
-    @Option(
-        name: [.customShort("q"), .customLong("qos")],
-        help: "For a broker's message: its QoS, 0 or 1 (default 1).",
-        completion: .list(["0", "1"])
-    )
-    var qos: Int?
-
-    @Flag(help: "For a broker's message: it was retained.")
-    var retained = false
-
-    @Option(help: "For a page's or chat's message: the origin, such as https://app.example; default none.")
-    var origin: String?
-
-    @Option(help: "For a page's message: the frame.")
-    var frame: FrameRole?
-
-    @Option(
-        help: "For a page's message: the handler it is posted to; without it, the message names its action.",
-        transform: { try ActionName($0) }
-    )
-    var handler: ActionName?
-
-    @Option(help: "For a chat's message: the client's principal; required if the chat has principals.")
-    var principal: String?
-
-    @Flag(help: "For a chat's or feed's message: it is binary.")
-    var binary = false
-
-    /// The web origin. ``validate()`` has already checked it. The option itself holds text, because the argument parser
-    /// repeats an invalid value in its error message, and the value may contain a password.
-    var webOrigin: WebOrigin? { origin.flatMap { try? WebOrigin($0) } }
-
-    /// The options that the user gave. Each one lists the kinds of source whose messages have that property.
-    var given: [(name: String, isGiven: Bool, kinds: [String])] {
-        let options = [
-            ("--topic", topic != nil, ["an MQTT source"]), ("--qos", qos != nil, ["an MQTT source"]),
-            ("--retained", retained, ["an MQTT source"]), ("--frame", frame != nil, ["a page"]),
-            ("--handler", handler != nil, ["a page"]), ("--origin", origin != nil, ["a page", "a chat"]),
-            ("--principal", principal != nil, ["a chat"]), ("--binary", binary, ["a feed", "a chat"]),
-        ]
-        return options.filter(\.1)
-    }
-
-    func validate() throws {
-        guard (0...1).contains(qos ?? 1) else {
-            throw ValidationError("--qos must be 0 or 1; sources never subscribe with QoS 2")
-        }
-        do throws(URLTextError) {
-            _ = try origin.map { text throws(URLTextError) in try WebOrigin(text) }
-        } catch {
-            throw ValidationError("--origin: \(error)")
-        }
     }
 }

@@ -30,7 +30,7 @@ struct ExplainedMessage {
         switch source.kind {
         case .mqtt(let mqtt):
             guard let topic = facts.topic else {
-                let advice = "'\(source.name)' is an MQTT source; add the message's topic with --topic"
+                let advice = "'\(source.name)' is an MQTT source; add the message's topic with \(facts.shown("topic"))"
                 throw CommandFailure(.usage, advice)
             }
             arrival = try mqtt.push.arrival(of: bytes, on: topic, retained: facts.retained, qos: facts.qos ?? 1).made()
@@ -40,7 +40,7 @@ struct ExplainedMessage {
             let envelope = facts.handler.map(Envelope.handler) ?? .standard
             arrival = try Arrival.single(bytes, from: origin, envelope, limits: limits)
         case .links:
-            throw CommandFailure(.usage, "'\(source.name)' is a source of links; add a link with --url")
+            throw CommandFailure(.usage, "'\(source.name)' is a source of links; add a link with \(facts.shown("url"))")
         case .feed(let feed):
             let known = ChatFacts(
                 role: .feed,
@@ -99,18 +99,18 @@ struct ExplainedMessage {
         let names = chat.principals.map(\.name)
         if let principal = facts.principal, !names.contains(principal) {
             let advice = NameSuggestion.advice(for: principal, among: names)
-            throw CommandFailure(.usage, "--principal: there is no such principal\(advice)")
+            throw CommandFailure(.usage, "\(facts.shown("principal")): there is no such principal\(advice)")
         }
         if let origin = facts.webOrigin, !chat.origins.contains(origin) {
             throw CommandFailure(
                 .usage,
-                "--origin: clients of this origin cannot connect; 'origins' lists the allowed origins"
+                "\(facts.shown("origin")): clients of this origin cannot connect; 'origins' lists the allowed origins"
             )
         }
         if facts.principal == nil, let first = names.first {
             throw CommandFailure(
                 .usage,
-                "every client of this chat has a principal; add it, such as --principal \(first)"
+                "every client of this chat has a principal; add it, such as \(facts.example("principal", first))"
             )
         }
         return ChatFacts(

@@ -14,8 +14,8 @@ struct ExplanationLine {
     /// The navigation chain's verdict on the link.
     var navigation: NavigationVerdict?
     private let message: ExplainedMessage?
-    private let steps: [ExplanationStep]
-    private let verdict: ExplanationVerdict
+    let steps: [ExplanationStep]
+    let verdict: ExplanationVerdict
 
     /// - Parameters:
     ///   - message: The message or link.
@@ -56,7 +56,16 @@ struct ExplanationLine {
     /// Whether the plugin would be called.
     var isCalled: Bool { verdict.isCalled }
 
-    private var action: Action? { message?.action }
+    /// The action, or `nil` if the message could not be read.
+    var action: Action? { message?.action }
+
+    /// The path of the error in a message that could not be read, or `nil` if its bytes have no such error.
+    var errorPath: String? {
+        guard case .failure(let rejection)? = message?.arrival.reading, let path = rejection.bodyError?.path else {
+            return nil
+        }
+        return path.isEmpty ? nil : path
+    }
 
     /// The explanation as one JSON object followed by a newline. Its members are, in order:
     ///
@@ -127,7 +136,7 @@ struct ExplanationLine {
     }
 
     /// Returns the body from which a plugin's `Info` is decoded. It includes the captures of the route.
-    private func body(of action: Action) -> RawBody {
+    func body(of action: Action) -> RawBody {
         guard let raw = try? action.body.decode(RawBody.self), raw.kind != .json else {
             return RawBody(bytes: action.body.json, kind: .json)
         }

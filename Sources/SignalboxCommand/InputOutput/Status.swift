@@ -16,6 +16,7 @@ enum CommandStatus: Int32, CaseIterable {
     /// - `parse`: A URL or its query was refused, or the URL has no route.
     /// - `navigate`: A URL was cancelled.
     /// - `explain`: No plugin would be called.
+    /// - `test`: A test failed.
     /// - `connect`: A line was not sent, or the server closed before enough messages had arrived.
     /// - `publish`: A message was not published.
     /// - `dead`: A message failed again, or there is no such dead letter.
@@ -165,6 +166,7 @@ enum CommandStatus: Int32, CaseIterable {
         "parse": "a URL or its query was refused, or the URL has no route",
         "navigate": "a URL was cancelled",
         "explain": "no plugin would be called",
+        "test": "a test failed",
         "dead": "a message failed again, there is no such dead letter, or nothing was deleted",
         "dead show": "there is no such dead letter",
         "dead replay": "a message failed again, or there is no such dead letter",
@@ -178,7 +180,7 @@ enum CommandStatus: Int32, CaseIterable {
         case .done: "done"
         case .notAsExpected:
             "a message was not handled or not published, a script failed, or the output differs from --expect; a URL was "
-                + "refused, was cancelled or has no route; explain: no plugin would be called; connect: a line was not sent, "
+                + "refused, was cancelled or has no route; explain: no plugin would be called; test: a test failed; connect: a line was not sent, "
                 + "or the server closed before --count messages; store check: the file has faults"
         case .usage: "the arguments are invalid"
         case .invalidConfiguration: "the configuration, or the body to send, is invalid"

@@ -93,7 +93,8 @@ final class ConfigurationReload: Sendable {
     }
 
     private func read() throws -> RunConfiguration {
-        let found = ConfigurationReader.lint(try ConfigurationFile.content(of: file), file: file, readsSecrets: true)
+        let text = try ConfigurationFile.content(of: file)
+        let found = ConfigurationReader.lint(text, file: file, readsSecrets: true, readsTests: false)
         guard var configuration = found.configuration else {
             let errors = found.findings.filter { $0.severity == .error }.map { $0.metadata(in: file) }
             let rest: Logger.Metadata = ["at": "\(file)", "problem": "\(found.omitted) more findings are not shown"]

@@ -129,7 +129,12 @@ final class InternalAdapter: Adapter {
         }
     }
 
-    var source: SourceName { SourceSection.internalName }
+    /// Creates an adapter for a message of any source.
+    init(_ arrival: Arrival) {
+        self.arrival = arrival
+    }
+
+    var source: SourceName { arrival.origin.source }
     var features: AdapterFeatures { .replies }
 
     /// The outcome of the action, or `nil` until it has one.

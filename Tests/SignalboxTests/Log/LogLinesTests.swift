@@ -196,6 +196,8 @@ import Testing
         "Sources/Signalbox/Log/Log.swift",
         "Sources/SignalboxCommand/Bridge/BridgeRun.swift",
         "Sources/SignalboxCommand/Plugins/BuiltInPlugins.swift",
+        "Sources/SignalboxCommand/Plugins/Programs/ProcessPool.swift",
+        "Sources/SignalboxCommand/Plugins/Programs/ProcessReader.swift",
         "Sources/SignalboxCommand/Run/AbandonedSession.swift",
         "Sources/SignalboxCommand/Run/ConfigurationReload.swift",
         "Sources/SignalboxCommand/Run/RunCommand.swift",

@@ -151,6 +151,7 @@ extension LogField {
         case .pluginsAdded: "the actions of the plugins that a reload added"
         case .pluginsChanged: "the actions of the plugins that a reload changed"
         case .pluginsRemoved: "the actions of the plugins that a reload removed"
+        case .program: "the program of a plugin with `use: process`"
         }
     }
 }

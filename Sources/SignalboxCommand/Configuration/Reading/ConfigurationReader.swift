@@ -15,6 +15,8 @@ struct ConfigurationReader {
     /// Whether the variables and files that the configuration refers to are read. If not, only the form of the
     /// references is checked.
     var readsSecrets = true
+    /// Whether `tests` is read. If not, it may have any value.
+    var readsTests = false
     let problems = ConfigurationProblems()
     let locations = ConfigurationLocations()
 
@@ -37,7 +39,8 @@ struct ConfigurationReader {
             environment: environment,
             use: use,
             folder: ConfigurationFile.folder(of: file),
-            readsSecrets: use.readsSecrets
+            readsSecrets: use.readsSecrets,
+            readsTests: use == .test
         )
         let found = reader.read(text, needed: use == .navigation ? "navigation" : "sources", reader.configuration)
         guard var found else { throw ConfigurationError(file: file, reader.problems) }
@@ -52,18 +55,21 @@ struct ConfigurationReader {
     ///   - file: The file's path. The paths in the configuration are relative to its folder.
     ///   - readsSecrets: Whether to read the variables and files that the configuration refers to, and to report those
     ///     that are missing.
+    ///   - readsTests: Whether to check `tests` too. A run does not depend on them.
     /// - Returns: The configuration, or `nil` if it has errors, and the findings.
     static func lint(
         _ text: String,
         file: String,
         readsSecrets: Bool,
+        readsTests: Bool = true,
         environment: Environment = .process
     ) -> ConfigurationFindings {
         let reader = ConfigurationReader(
             environment: environment,
             use: .check,
             folder: ConfigurationFile.folder(of: file),
-            readsSecrets: readsSecrets
+            readsSecrets: readsSecrets,
+            readsTests: readsTests
         )
         let found = reader.read(text, needed: "sources") { root -> RunConfiguration? in
             guard let configuration = reader.configuration(in: root) else { return nil }
@@ -130,7 +136,7 @@ struct ConfigurationReader {
             keys.read("output_wait", &configuration.outputWait) { $0.duration(.zero...(.seconds(86_400))) }
             keys.read("log_lines_per_second", &configuration.supervisor.logLinesPerSecond) { $0.integer(1...1_000_000) }
             keys.read("navigation", &configuration.navigation, navigation)
-            let storeKey = keys.optional("store")
+            let (storeKey, testsKey) = (keys.optional("store"), keys.optional("tests"))
             configuration.store = storeKey.flatMap(store)
             if use == .navigation {
                 _ = keys.required("navigation", "add a chain and a fallback, which decide about URLs")
@@ -138,6 +144,7 @@ struct ConfigurationReader {
             }
             readSources(of: keys, into: &configuration)
             if storeKey == nil { reportJournalsWithoutStore() }
+            if readsTests, let testsKey { readTests(testsKey, into: &configuration) }
             return configuration
         }
     }

@@ -117,7 +117,8 @@ struct ExecPlugin: Sendable {
 }
 
 extension Result where Failure == any Error, Success: Sendable {
-    fileprivate static func of(_ body: () async throws -> Success) async -> Result {
+    /// Returns what a closure returns or throws.
+    static func of(_ body: () async throws -> Success) async -> Result {
         do { return .success(try await body()) } catch { return .failure(error) }
     }
 }

@@ -18,7 +18,10 @@ enum ProcessMessage: Sendable {
         do throws(BodyError) {
             self = try ProcessMessage.read(Body(json: line, limits: MessageLimits(bytes: limit)), limit: limit)
         } catch {
-            self = .unreadable("it is not a JSON object as described in docs/configuration/programs.md: \(error)", call: nil)
+            self = .unreadable(
+                "it is not a JSON object as described in docs/configuration/programs.md: \(error)",
+                call: nil
+            )
         }
     }
 
@@ -47,7 +50,10 @@ enum ProcessMessage: Sendable {
         }
         let id = head.id.flatMap(ActionID.init)
         guard head.id == nil || id != nil else {
-            return .unreadable("the id of the action that it sends has more than \(ActionID.maximumLength) bytes", call: nil)
+            return .unreadable(
+                "the id of the action that it sends has more than \(ActionID.maximumLength) bytes",
+                call: nil
+            )
         }
         let origin = Origin(source: SourceSection.internalName, facts: InternalFacts())
         let body = sent.member(at: ["body"])?.json ?? Bytes("null")

@@ -42,7 +42,8 @@ final class ProcessPool: Sendable {
         self.section = section
         self.messages = messages
         launch = ProgramLaunch(section.command, endLimit: endLimit)
-        var logger = logger
+        // Its lines on stderr may contain anything.
+        var logger = logger.withoutSecrets
         logger[metadataKey: "program"] = .string(section.command.program)
         self.logger = logger
     }
@@ -58,8 +59,9 @@ final class ProcessPool: Sendable {
     ///   `CancellationError`.
     func call(timeout: Duration, _ line: (UInt64) -> [UInt8]) async throws -> Bytes {
         while true {
+            var timeout = timeout
             let free = state.withLock { $0.take() }
-            let channel = if let free { free } else { try await next(within: timeout) }
+            let channel = if let free { free } else { try await next(within: &timeout) }
             defer { release(channel) }
             do {
                 return try await channel.call(timeout: timeout, line)
@@ -94,18 +96,25 @@ final class ProcessPool: Sendable {
         state.withLock { $0.channels.removeAll { $0.channel === channel } }
     }
 
-    private func next(within timeout: Duration) async throws -> ProcessChannel {
-        let found = try await withThrowingTaskGroup(of: ProcessChannel?.self) { group in
-            group.addTask { try await self.next() }
+    /// Waits for a process, and subtracts the time of the wait.
+    private func next(within timeout: inout Duration) async throws -> ProcessChannel {
+        let (began, limit) = (ContinuousClock.now, timeout)
+        let result = await withTaskGroup(of: Result<ProcessChannel, any Error>?.self) { group in
+            group.addTask { await Result.of { try await self.next() } }
             group.addTask {
-                try await Task.sleep(for: timeout)
+                try? await Task.sleep(for: limit)
                 return nil
             }
-            defer { group.cancelAll() }
-            return try await group.next() ?? nil
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            if let first { return first }
+            // It may have been given a process at the same moment, which it must then use.
+            if case .success(let channel)?? = await group.next() { return .success(channel) }
+            return .failure(Outcome.Failure(noProcessWithin: limit))
         }
-        guard let found else { throw Outcome.Failure(noProcessWithin: timeout) }
-        return found
+        let channel = try result.get()
+        timeout = max(.milliseconds(1), timeout - (.now - began))
+        return channel
     }
 
     /// Waits for a process.
@@ -122,6 +131,8 @@ final class ProcessPool: Sendable {
                     if state.hasEnded { return .failure(ProgramFailure.ended) }
                     if let channel = state.take() { return .success(channel) }
                     state.waiting[number] = continuation
+                    // A later one may have been served meanwhile.
+                    state.firstWaiting = min(state.firstWaiting, number)
                     return nil
                 }
                 if let result { continuation.resume(with: result) }
@@ -293,7 +304,10 @@ extension Result<TerminationStatus, ProgramFailure> {
             let reason = lastLine.map { ": \($0)" } ?? ""
             return ProgramFailure("the process ended with status \(status)\(reason)", isRetryable: true)
         case .success(.signaled(let number)):
-            return ProgramFailure("a signal ended the process: \(String(cString: strsignal(number)))", isRetryable: true)
+            return ProgramFailure(
+                "a signal ended the process: \(String(cString: strsignal(number)))",
+                isRetryable: true
+            )
         case .failure(let failure): return failure
         }
     }
@@ -306,7 +320,10 @@ extension Outcome.Failure {
     }
 
     fileprivate init(noProcessWithin timeout: Duration) {
-        self.init(.timeout, detail: "no process of the program was free within \(timeout): see the log for why it ended")
+        self.init(
+            .timeout,
+            detail: "no process of the program was free within \(timeout): see the log for why it ended"
+        )
     }
 }
 

@@ -26,6 +26,8 @@ final class ProcessReader {
     private var answers: [(call: UInt64, result: Result<Bytes, any Error>)] = []
     /// Actions for which there was no room.
     private var held: [Arrival] = []
+    /// When the time of the calls is checked next, or `nil` if no call was in progress: then at once.
+    private var expiry: ContinuousClock.Instant?
     /// When the process was asked for a sign of life.
     private var asked: ContinuousClock.Instant?
 
@@ -54,7 +56,7 @@ final class ProcessReader {
             while true {
                 let hasExited = channel.hasExited
                 let canEnd = hasExited && held.isEmpty
-                let limits = [nextCheck(), channel.expireCalls()].compactMap { $0 }
+                let limits = [nextCheck(), untilExpiry()].compactMap { $0 }
                 let readable = channel.wait(for: open, limit: canEnd ? .zero : limits.min())
                 if canEnd, readable.isEmpty || readsLeft == 0 { break }
                 if hasExited { readsLeft -= 1 }
@@ -111,7 +113,10 @@ final class ProcessReader {
         channel.holdReading(true)
         guard let taken = messages.offer(held, onRoom: { [channel] in channel.holdReading(false) }) else {
             for _ in held {
-                write(.warning, "an action that the process sent was not dispatched: the program is ending, or has no sources")
+                write(
+                    .warning,
+                    "an action that the process sent was not dispatched: the program is ending, or has no sources"
+                )
             }
             held = []
             return channel.holdReading(false)
@@ -143,6 +148,15 @@ final class ProcessReader {
     }
 
     // MARK: - Signs of life
+
+    /// Gives up the calls whose time is over, if it is time to check, and returns how long to wait until then.
+    private func untilExpiry() -> Duration? {
+        let now = ContinuousClock.now
+        if let expiry, expiry > now { return expiry - now }
+        let wait = channel.expireCalls()
+        expiry = wait.map { now + $0 }
+        return wait
+    }
 
     /// How long to wait until the process must have written something.
     private func nextCheck() -> Duration? {

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct CommandStatusTests {
     @Test(arguments: [
         ["--help"], ["run", "--help"], ["subscribe", "--help"], ["bridge", "--help"], ["send", "--help"],
-        ["parse", "--help"], ["navigate", "--help"], ["check", "--help"], ["explain", "--help"],
+        ["parse", "--help"], ["navigate", "--help"], ["check", "--help"], ["explain", "--help"], ["test", "--help"],
         ["serve", "--help"], ["connect", "--help"], ["publish", "--help"], ["request", "--help"],
         ["dead", "--help"], ["store", "--help"], ["dead", "list", "--help"], ["dead", "show", "--help"],
         ["dead", "replay", "--help"], ["dead", "export", "--help"], ["dead", "import", "--help"],
@@ -71,6 +71,7 @@ import Testing
         ["navigate", "c", "a:b", "--stdin"], ["connect", "c.yaml", "d.yml"], ["bridge", "c.yaml"],
         ["navigate", "c", "a:b", "--kind", "lnik"], ["navigate", "c", "a:b", "--frame", "top"],
         ["explain"], ["explain", "c"], ["explain", "--url", "a:b"],
+        ["test"], ["test", "a", "b"], ["test", "c", "--format", "xml"], ["test", "{}"],
         ["explain", "--url", "a:b", "--body", "1", "c"],
         ["explain", "--url", "a:b", "c", "--topic", "t"],
         ["explain", "--url", "a:b", "c", "--frame", "main"],

@@ -71,7 +71,7 @@ enum ExplainFixture {
         topic: String? = nil,
         _ change: (inout MessageFacts) throws -> Void = { _ in }
     ) throws -> ExplanationLine {
-        var facts = try MessageFacts.parse([])
+        var facts = MessageFacts()
         facts.topic = try topic.map { try TopicName($0) }
         try change(&facts)
         let explainer = try explainer()

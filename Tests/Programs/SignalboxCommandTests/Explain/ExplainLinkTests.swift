@@ -154,7 +154,7 @@ import Testing
         of source: String,
         _ change: (inout MessageFacts) throws -> Void = { _ in }
     ) throws -> ExplanationLine {
-        var facts = try MessageFacts.parse([])
+        var facts = MessageFacts()
         try change(&facts)
         let explainer = try ExplainFixture.explainer(text)
         return try explainer.line(about: Array(payload.utf8), facts, of: explainer.source(source, for: facts))

@@ -29,6 +29,7 @@ import Testing
             plugins:
               - { action: work, use: exec, command: [./program.sh, 'a b', '$HOME']\(options), from: [internal, push] }
             drain_limit: 10s
+            timeout: 60s
             """.write(to: folder.appendingPathComponent("c.yaml"), atomically: true, encoding: .utf8)
             let input = folder.appendingPathComponent("body")
             try body.write(to: input, atomically: true, encoding: .utf8)
@@ -123,14 +124,16 @@ import Testing
     @Test func theNextMessageDoesNotWaitForAProgramThatTimedOut() async throws {
         try await ProcessTrial.with(
             "read line; case $line in *slow*) echo $$ > pid; trap '' TERM; while :; do sleep 1000; done;; esac",
-            ", timeout: 1s",
+            ", timeout: 2s",
             interpreter: "sh",
             use: "exec"
         ) { trial in
             let lines = try await trial.outcomes(of: "slow", "fast")
-            #expect(lines[0].contains(#""reason":"timeout""#) && lines[1].contains(#""handled""#), "\(lines)")
-            // The program has ended although the command goes on.
-            for pid in try trial.numbers(in: "pid") { while !ProcessTrial.hasEnded(pid) {} }
+            #expect(lines[0].contains(#""reason":"timeout""#), "\(lines)")
+            // On a busy machine, it may time out as well. It must not be rejected because of the other.
+            #expect(!lines[1].contains(#""unavailable""#), "\(lines)")
+            // The program ends although the command goes on, unless it had not even begun.
+            for pid in (try? trial.numbers(in: "pid")) ?? [] { while !ProcessTrial.hasEnded(pid) {} }
         }
     }
 

@@ -234,7 +234,7 @@ import Testing
         ("url: 'https://a/', output: xml", "'xml' is not an output; expected json, text, none"),
         ("url: 'https://a/', max_response: 0", "plugins[0].max_response"),
         ("url: 'https://a/', connect_timeout: 2m", "plugins[0].connect_timeout"),
-        ("url: 'https://a/', max_output: 1KiB", "only 'use: exec' can have 'max_output'"),
+        ("url: 'https://a/', max_output: 1KiB", "only 'use: exec, process' can have 'max_output'"),
         ("url: 'https://a/', inline: true", "only 'use:"),
     ])
     func mistakesAreReported(_ keys: String, _ expected: String) throws {

@@ -8,7 +8,9 @@ struct ProcessTrial: Sendable {
     let process: CommandProcess
 
     /// The root of this repository.
-    static let root = URL(fileURLWithPath: #filePath).pathComponents.dropFirst().dropLast(5).reduce("") { "\($0)/\($1)" }
+    static let root = URL(fileURLWithPath: #filePath).pathComponents.dropFirst().dropLast(5).reduce("") {
+        "\($0)/\($1)"
+    }
 
     /// Starts the command, and waits for it to end after `body`.
     ///
