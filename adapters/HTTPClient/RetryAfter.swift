@@ -1,3 +1,4 @@
+import AdapterSupport
 package import SignalboxCore
 
 /// Reads the header `Retry-After` (RFC 9110, 10.2.3).
@@ -29,22 +30,14 @@ package enum RetryAfter {
         else { return nil }
         let time = parts[4].split(separator: ":", omittingEmptySubsequences: false).compactMap { number($0, digits: 2) }
         guard time.count == 3, parts[4].utf8.count == 8, time[0] < 24, time[1] < 60, time[2] <= 60 else { return nil }
-        let days = days(year: year, month: Int64(month) + 1, day: day)
-        return days * 86_400 + time[0] * 3_600 + time[1] * 60 + time[2]
+        var date = tm()
+        (date.tm_year, date.tm_mon, date.tm_mday) = (Int32(year - 1_900), Int32(month), Int32(day))
+        (date.tm_hour, date.tm_min, date.tm_sec) = (Int32(time[0]), Int32(time[1]), Int32(time[2]))
+        return Int64(timegm(&date))
     }
 
     private static func number(_ text: Substring, digits: Int) -> Int64? {
         guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(text)
-    }
-
-    /// Returns the number of days since 1970-01-01 in the Gregorian calendar. A year begins in March, so that the leap day is
-    /// its last.
-    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month > 2 ? year : year - 1
-        let (era, yearOfEra) = (shifted / 400, shifted % 400)
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 719_468
     }
 }

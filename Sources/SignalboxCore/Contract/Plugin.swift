@@ -132,7 +132,7 @@ public protocol RetryableError: Error {
     /// How long the next attempt must wait at least, for example because a server has asked for it, or `nil` for the wait of the
     /// retry policy alone.
     ///
-    /// The policy's random wait is added, so that clients that were told the same do not return together. At most an hour counts.
+    /// The policy's random wait is added, so that clients that received the same delay do not return at once. At most an hour counts.
     /// If the wait is longer than the ack deadline or the policy's limit permits, there is no further attempt.
     var retryDelay: Duration? { get }
 }

@@ -79,20 +79,20 @@ def send(action, body=None, id=None):
     sent = {"action": action, "body": body}
     if id is not None:
         sent["id"] = id
-    _output.add({"send": sent}, flush=threading.current_thread() is not _output.owner)
+    _output.add(_line({"send": sent}), flush=threading.current_thread() is not _output.owner)
 
 
 def run(threads=1):
     """Serves calls until Signalbox ends the program. With more than one thread, calls overlap as `max_concurrent` allows."""
     pool = ThreadPoolExecutor(threads) if threads > 1 else None
     running, slow = {}, {}
-    _output.add({"ready": True}, flush=True)
+    _output.add(_line({"ready": True}), flush=True)
     for lines in _chunks():
         for position, line in enumerate(lines):
             call = json.loads(line)
             if "id" not in call:
                 if "ping" in call:
-                    _output.add({"pong": call["ping"]}, flush=True)
+                    _output.add(_line({"pong": call["ping"]}), flush=True)
                 elif call.get("cancel") in running:
                     running[call["cancel"]].cancelled = True
             elif pool:
@@ -130,9 +130,8 @@ class _Output:
         self.lines = []
 
     def add(self, line, flush=False):
-        text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
         with self.lock:
-            self.lines.append(text)
+            self.lines.append(line)
             if flush or len(self.lines) >= 256:
                 self._write()
 
@@ -176,8 +175,7 @@ def _answer(call, context):
     function, read, count = handler
     try:
         reply = function(*(read(call["body"], "body"), context)[:count])
-        json.dumps(reply)
-        return {"id": call["id"], "reply": reply}
+        return _line({"id": call["id"], "reply": reply})
     except Invalid as error:
         return _error(call, str(error), path=error.path)
     except Retry as error:
@@ -188,7 +186,11 @@ def _answer(call, context):
 
 
 def _error(call, message, **rest):
-    return {"id": call["id"], "error": {"message": message, **rest}}
+    return _line({"id": call["id"], "error": {"message": message, **rest}})
+
+
+def _line(members):
+    return json.dumps(members, ensure_ascii=False, separators=(",", ":"))
 
 
 # Typed bodies

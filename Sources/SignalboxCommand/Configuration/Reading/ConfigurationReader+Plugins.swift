@@ -100,22 +100,32 @@ extension ConfigurationReader {
     private func retry(_ value: YAMLValue) -> RetryPolicy? {
         value.mapping("retry") { keys in
             let standard = RetryPolicy()
-            let delays: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
             let attempts = keys.optional("attempts")?.integer(1...100) ?? standard.attempts
-            let first = keys.optional("first_delay")?.duration(delays)
-            let longest = keys.optional("longest_delay")?.duration(delays)
+            let delays = delays(keys, first: standard.firstDelay, longest: standard.longestDelay)
             let upTo = keys.optional("up_to")?.duration(.seconds(1)...(.seconds(7 * 86_400)))
-            if let first, let longest, longest < first {
-                keys.optional("longest_delay")?.reportError("expected at least 'first_delay'")
-                return nil
+            return delays.map {
+                RetryPolicy(attempts: attempts, firstDelay: $0.first, longestDelay: $0.longest, upTo: upTo)
             }
-            return RetryPolicy(
-                attempts: attempts,
-                firstDelay: first ?? min(standard.firstDelay, longest ?? standard.firstDelay),
-                longestDelay: longest ?? max(standard.longestDelay, first ?? standard.longestDelay),
-                upTo: upTo
-            )
         }
+    }
+
+    /// Reads `first_delay` and `longest_delay`, of which each may be missing.
+    func delays(
+        _ keys: YAMLMapping,
+        first standardFirst: Duration,
+        longest standardLongest: Duration
+    ) -> (first: Duration, longest: Duration)? {
+        let delays: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
+        let first = keys.optional("first_delay")?.duration(delays)
+        let longest = keys.optional("longest_delay")?.duration(delays)
+        if let first, let longest, longest < first {
+            keys.optional("longest_delay")?.reportError("expected at least 'first_delay'")
+            return nil
+        }
+        return (
+            first ?? min(standardFirst, longest ?? standardFirst),
+            longest ?? max(standardLongest, first ?? standardLongest)
+        )
     }
 
     private func circuitBreaker(_ value: YAMLValue) -> CircuitBreakerPolicy? {

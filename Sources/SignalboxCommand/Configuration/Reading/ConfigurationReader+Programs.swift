@@ -37,18 +37,8 @@ extension ConfigurationReader {
 
     private func restart(_ value: YAMLValue) -> (first: Duration, longest: Duration)? {
         value.mapping("restart") { keys in
-            let delays: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
-            let first = keys.optional("first_delay")?.duration(delays)
-            let longest = keys.optional("longest_delay")?.duration(delays)
-            if let first, let longest, longest < first {
-                keys.optional("longest_delay")?.reportError("expected at least 'first_delay'")
-                return nil
-            }
             let standard = ProcessSection(command: ProgramCommand(program: ""))
-            return (
-                first ?? min(standard.firstDelay, longest ?? standard.firstDelay),
-                longest ?? max(standard.longestDelay, first ?? standard.longestDelay)
-            )
+            return delays(keys, first: standard.firstDelay, longest: standard.longestDelay)
         }
     }
 

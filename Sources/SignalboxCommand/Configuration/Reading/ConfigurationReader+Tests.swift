@@ -5,7 +5,7 @@ import SignalboxRoutes
 
 /// Reads `tests`: messages and URLs with what must come of them.
 extension ConfigurationReader {
-    /// Reads the tests in a file of their own.
+    /// Reads the tests in a separate file.
     ///
     /// - Parameters:
     ///   - text: The file's content.

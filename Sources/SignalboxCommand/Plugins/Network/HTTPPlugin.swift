@@ -37,25 +37,11 @@ struct HTTPPlugin: Sendable {
             throw HTTPFailure(error, section.url)
         }
         guard (200..<300).contains(response.status) else { throw HTTPFailure(response, section.url) }
-        return try reply(response.body)
-    }
-
-    private func reply(_ body: [UInt8]) throws(HTTPFailure) -> Bytes {
-        switch section.output {
-        case .none: return Bytes("null")
-        case .text:
-            guard let text = String(validating: body, as: UTF8.self) else {
-                throw HTTPFailure("the answer of \(section.url) is not UTF-8")
-            }
-            do throws(BodyError) { return try BodyWriter.write(text) } catch { throw HTTPFailure("\(error)") }
-        case .json:
-            guard !body.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) else { return Bytes("null") }
-            do throws(BodyError) {
-                return try Body(json: Bytes(body), limits: MessageLimits(bytes: section.maximumResponse)).json
-            } catch {
-                throw HTTPFailure("the answer of \(section.url) is not JSON: \(error)")
-            }
-        }
+        return try section.output.reply(
+            response.body,
+            of: "the answer of \(section.url)",
+            limit: section.maximumResponse
+        )
     }
 }
 

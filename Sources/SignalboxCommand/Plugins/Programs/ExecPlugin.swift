@@ -98,21 +98,14 @@ struct ExecPlugin: Sendable {
     }
 
     private func reply(_ output: [UInt8]) throws(ProgramFailure) -> Bytes {
-        switch section.output {
-        case .none: return Bytes("null")
-        case .text:
-            let text = String(validating: output, as: UTF8.self)
-            guard var text else { throw ProgramFailure("the program's output is not UTF-8") }
-            if text.last?.isNewline == true { text.removeLast() }
-            do throws(BodyError) { return try BodyWriter.write(text) } catch { throw ProgramFailure("\(error)") }
-        case .json:
-            guard !output.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) else { return Bytes("null") }
-            do throws(BodyError) {
-                return try Body(json: Bytes(output), limits: MessageLimits(bytes: section.maximumOutput)).json
-            } catch {
-                throw ProgramFailure("the program's output is not JSON: \(error)")
-            }
-        }
+        // A program ends its last line, which is not a part of the text.
+        let hasLineBreak = section.output == .text && output.last == UInt8(ascii: "\n")
+        let length = output.count - (hasLineBreak ? 1 : 0)
+        return try section.output.reply(
+            Array(output.prefix(length)),
+            of: "the program's output",
+            limit: section.maximumOutput
+        )
     }
 }
 
@@ -120,6 +113,30 @@ extension Result where Failure == any Error, Success: Sendable {
     /// Returns what a closure returns or throws.
     static func of(_ body: () async throws -> Success) async -> Result {
         do { return .success(try await body()) } catch { return .failure(error) }
+    }
+}
+
+extension ExecSection.Output {
+    /// Returns the reply, as JSON text, that the output of a program or the body of a response is.
+    ///
+    /// - Parameters:
+    ///   - what: What the bytes are, for the error.
+    ///   - limit: The maximum number of bytes.
+    /// - Throws: ``ProgramFailure`` if the bytes have another form.
+    func reply(_ bytes: [UInt8], of what: String, limit: Int) throws(ProgramFailure) -> Bytes {
+        do throws(BodyError) {
+            switch self {
+            case .none: return Bytes("null")
+            case .text:
+                if let text = String(validating: bytes, as: UTF8.self) { return try BodyWriter.write(text) }
+            case .json:
+                let isEmpty = bytes.allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+                return isEmpty ? Bytes("null") : try Body(json: Bytes(bytes), limits: MessageLimits(bytes: limit)).json
+            }
+        } catch {
+            throw ProgramFailure("\(what) is not JSON: \(error)")
+        }
+        throw ProgramFailure("\(what) is not UTF-8")
     }
 }
 

@@ -8,7 +8,8 @@ import Synchronization
 ///
 /// A call is written by the thread that makes it. If another thread is writing at that moment, that thread writes the line
 /// too, so under load many calls share one write. What the pipe does not take waits for the channel's own thread, which
-/// also reads. At most as many lines wait as calls are in progress.
+/// also reads. A process that does not take the line of a call within the call's timeout is ended, so the lines that wait are
+/// those of calls in progress.
 final class ProcessChannel: Sendable {
     /// The process had ended before it could be called.
     struct NotCalled: Error {}
@@ -23,7 +24,7 @@ final class ProcessChannel: Sendable {
         var calls: [UInt64: Call] = [:]
         /// The calls that were cancelled before they were added.
         var cancelled: Set<UInt64> = []
-        /// The bytes that nobody is writing yet.
+        /// The bytes that no thread has begun to write.
         var waiting: [UInt8] = []
         /// Whether a thread is writing, or the channel's thread waits until the pipe takes more.
         var isWriting = false
@@ -109,8 +110,8 @@ final class ProcessChannel: Sendable {
         write(ProcessLine.cancellation(of: number))
     }
 
-    /// Gives up the calls whose time is over. If the process has written nothing since one of them began, it is stuck, and is
-    /// ended; unless it is still starting.
+    /// Gives up the calls whose time is over. If the process has written nothing since one of them began, or its pipe is full,
+    /// it is stuck, and is ended; unless it is still starting.
     ///
     /// - Returns: How long to wait until the next check at most, or `nil` if no call is in progress: then the next call wakes
     ///   the channel's thread.
@@ -121,7 +122,8 @@ final class ProcessChannel: Sendable {
             let expired = state.calls.filter { now - $0.value.began >= $0.value.timeout }
             for (number, call) in expired {
                 state.calls[number] = nil
-                if state.hasSpoken, state.lastLine <= call.began, !state.isReadingHeld { isStuck = true }
+                let isSilent = state.lastLine <= call.began && !state.isReadingHeld
+                if state.isStalled || (state.hasSpoken && isSilent) { isStuck = true }
             }
             let next = state.calls.values.map { $0.began + $0.timeout }.min()
             let isIdle = next == nil && now - state.lastLine > ProcessChannel.watch
@@ -130,14 +132,14 @@ final class ProcessChannel: Sendable {
         }
         for (_, call) in expired { call.continuation.resume(throwing: Outcome.Failure(noAnswerWithin: call.timeout)) }
         if isStuck {
-            kill(because: "it did not answer in time, and wrote nothing meanwhile")
+            kill(because: "it did not answer in time, and meanwhile wrote nothing, or did not read its stdin")
         } else {
             for number in expired.keys { write(ProcessLine.cancellation(of: number)) }
         }
         return next
     }
 
-    /// How often the time of calls is checked at least while there are any. No timeout of a plugin is shorter than this.
+    /// The longest time between two checks while calls are in progress. A call may take this much longer than its timeout.
     private static let watch = Duration.milliseconds(10)
 
     /// Passes answers on. An answer to a call that was given up is ignored.

@@ -4,7 +4,7 @@ import SignalboxCore
 enum ProcessMessage: Sendable {
     /// The answer to a call.
     case answer(call: UInt64, Result<Bytes, ProcessError>)
-    /// An action that nobody asked for.
+    /// An action that the process sends on its own.
     case action(Arrival)
     /// A sign of life: the process is ready, or answers a ping.
     case alive
@@ -109,7 +109,7 @@ enum ProcessLine {
         return line.line
     }
 
-    /// Returns the line that tells a process that nobody waits for a call any more.
+    /// Returns the line that cancels a call.
     static func cancellation(of call: UInt64) -> [UInt8] { Array("{\"cancel\":\(call)}\n".utf8) }
 
     /// The line that asks a process for a sign of life.

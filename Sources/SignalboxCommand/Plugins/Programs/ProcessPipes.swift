@@ -9,7 +9,7 @@ final class ProcessPipes: Sendable {
     /// Where this process reads what the other one writes to its stdout and stderr, without ever blocking.
     let output: Int32
     let errors: Int32
-    /// The ends of the other process. Whoever starts it closes them.
+    /// The ends of the other process. The code that starts it closes them.
     let childEnds: (input: Int32, output: Int32, errors: Int32)
 
     /// - Throws: `SystemResourceError` if no descriptor is left.

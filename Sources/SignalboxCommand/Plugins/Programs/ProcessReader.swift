@@ -4,7 +4,7 @@ import Logging
 import Signalbox
 import SignalboxCore
 
-/// Reads what one process writes, on a thread of its own, until the process has ended and all is read.
+/// Reads everything that one process writes, on a separate thread, until the process has ended.
 final class ProcessReader {
     /// How many lines of stderr are logged in ten seconds. The number of those left out is logged with the next one.
     static let linesInTenSeconds = 100

@@ -7,8 +7,8 @@ import System
 import SystemPackage
 #endif
 
-/// How a program is started: as the leader of a process group of its own, without a shell, in a clean environment and in the
-/// folder of the configuration.
+/// Describes how a program starts: without a shell, as the leader of a new process group, in a clean environment and in the
+/// configuration's folder.
 struct ProgramLaunch: Sendable {
     let command: ProgramCommand
     /// How long the group has between SIGTERM and SIGKILL.

@@ -54,7 +54,7 @@ final class ProgramMessages: PluginFedAdapter {
         for reader in readers { reader() }
     }
 
-    /// Nobody waits for the outcome: it is counted and logged as that of each action.
+    /// Ignores the outcomes, which the supervisor counts and logs.
     private final class NoSender: SettlementSink {
         static let shared = NoSender()
 

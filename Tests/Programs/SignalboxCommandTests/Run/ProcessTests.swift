@@ -171,6 +171,19 @@ import Testing
         }
     }
 
+    @Test func aProcessThatDoesNotReadIsEnded() async throws {
+        // Larger than the pipe, together. The process is not silent.
+        let program = """
+            while :; do echo '{"pong":1}'; done
+            """
+        let padding = String(repeating: "a", count: 50_000)
+        let keys = ", timeout: 2s, order: none, max_concurrent: 100"
+        try await ProcessTrial.with(program, keys, interpreter: "sh") { trial in
+            for number in 0..<40 { try trial.process.type("app://work/\(padding)\(number)") }
+            #expect(await trial.process.errors.line(with: "or did not read its stdin") != nil)
+        }
+    }
+
     @Test func aProcessWithoutASignOfLifeIsEnded() async throws {
         let program = """
             import os, signal, sys
