@@ -32,11 +32,13 @@ let package = Package(
         .library(name: "JSBridge", targets: ["JSBridge"]),
         .library(name: "MQTTPush", targets: ["MQTTPush"]),
         .library(name: "WebSocketChat", targets: ["WebSocketChat"]),
+        .library(name: "HTTPActions", targets: ["HTTPActions"]),
         .library(name: "BrowserBridge", targets: ["BrowserBridge"]),
         .executable(name: "signalbox", targets: ["SignalboxProgram"]),
         // For Tests/Programs, a separate package, and not part of what Signalbox offers.
         .library(name: "SignalboxCommand", targets: ["SignalboxCommand"]),
         .library(name: "BrokerKit", targets: ["BrokerKit"]),
+        .library(name: "TestSupport", targets: ["TestSupport"]),
         .executable(name: "RecordingPublisher", targets: ["RecordingPublisher"]),
     ],
     traits: [
@@ -213,6 +215,16 @@ let package = Package(
             swiftSettings: stayOnCaller
         ),
         .target(
+            name: "HTTPActions",
+            dependencies: [
+                "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SecureTransport", "WebSocketChat",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "adapters/HTTPActions",
+            swiftSettings: stayOnCaller
+        ),
+        .target(
             name: "BrowserBridge",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "JSBridge", "WebSocketChat", "AdapterSupport",
@@ -226,8 +238,8 @@ let package = Package(
             name: "SignalboxCommand",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "Signalbox", "NavigationChain", "AppScheme", "JSBridge",
-                "MQTTPush", "WebSocketChat", "BrowserBridge", "AdapterSupport", "SignalboxStore", "HTTPClient",
-                "SecureTransport",
+                "MQTTPush", "WebSocketChat", "HTTPActions", "BrowserBridge", "AdapterSupport", "SignalboxStore",
+                "HTTPClient", "SecureTransport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
@@ -293,6 +305,15 @@ let package = Package(
             name: "HTTPClientTests",
             dependencies: [
                 "HTTPClient", "SignalboxCore", "SecureTransport", "AdapterSupport", "TestSupport", "BrokerKit",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HTTPActionsTests",
+            dependencies: [
+                "HTTPActions", "WebSocketChat", "Signalbox", "SignalboxCore", "SignalboxRoutes", "SignalboxTesting",
+                "AdapterSupport", "SecureTransport", "TestSupport", "BrokerKit",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

@@ -69,7 +69,7 @@ toolchain_tool() {
 
 # The package's library modules, except two products that only Tests/Programs uses (see Package.swift).
 library_modules() {
-    sed -n 's/.*\.library(name: "\([A-Za-z]*\)".*/\1/p' Package.swift | grep -vxE 'SignalboxCommand|BrokerKit' | sort
+    sed -n 's/.*\.library(name: "\([A-Za-z]*\)".*/\1/p' Package.swift | grep -vxE 'SignalboxCommand|BrokerKit|TestSupport' | sort
 }
 
 # The folder of the modules' symbol graphs: SIGNALBOX_SYMBOL_GRAPHS if set, otherwise newly generated.

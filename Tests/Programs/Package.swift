@@ -65,6 +65,7 @@ let package = Package(
             dependencies: ours(
                 "AppScheme",
                 "BrokerKit",
+                "HTTPActions",
                 "JSBridge",
                 "MQTTPush",
                 "NavigationChain",
@@ -74,6 +75,7 @@ let package = Package(
                 "SignalboxCore",
                 "SignalboxRoutes",
                 "SignalboxStore",
+                "TestSupport",
                 "WebSocketChat",
                 "signalbox"
             ) + [logging, .product(name: "ArgumentParser", package: "swift-argument-parser")],

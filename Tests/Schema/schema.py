@@ -96,6 +96,42 @@ FAULTS = {
     ("sources", "chat", "chat", "principals"): [{"kitchen": "canary-4711"}],
     ("sources", "chat", "chat", "connections"): [0, 1000001],
     ("sources", "chat", "chat", "tags_per_connection"): [0, 1001],
+    ("sources", "lobby", "chat"): [
+        {"listener": "web", "absent_origin": "allowed", "port": 8081},
+        {"listener": "web", "absent_origin": "allowed", "http_requests": 100},
+        {"listener": "web", "absent_origin": "allowed", "all_waiting_bytes": "64MiB"},
+    ],
+    ("sources", "orders", "http"): [
+        {"listener": "web"},
+        {"listener": "web", "anyone": False},
+        {"listener": "web", "principals": {}, "signatures": {}},
+        {"listener": "web", "anyone": True, "port": 8081},
+        {"listener": "web", "anyone": True, "address": "::1"},
+        {"listener": "web", "anyone": True, "connections": 10},
+    ],
+    ("sources", "orders", "http", "routes"): [[]],
+    ("sources", "orders", "http", "routes", 1): [
+        {"action": "paid"},
+        {"path": "/hooks/{action}", "action": "paid"},
+        {"path": "/hooks", "action": "signalbox.paid"},
+        {"path": "/hooks/{action}", "payload": "xml"},
+    ],
+    ("sources", "orders", "http", "principals"): [{"shop": "canary-4711"}],
+    ("sources", "orders", "http", "signatures", "provider"): [
+        {"key": {"env": "A"}},
+        {"scheme": "stripe"},
+        {"scheme": "stripe", "key": "canary-4711"},
+        {"scheme": "basic", "key": {"env": "A"}},
+        {"scheme": "stripe", "key": {"env": "A"}, "tolerance": 300},
+    ],
+    ("sources", "orders", "http", "addresses"): [["10.0.0.0/8", 7]],
+    ("sources", "orders", "http", "waiting"): [0, 1000001],
+    ("sources", "orders", "http", "streams"): [-1, 1000001],
+    ("sources", "status", "http", "port"): [-1, 65536, "many"],
+    ("listeners", "web"): [{"address": "127.0.0.1"}],
+    ("listeners", "web", "port"): [-1, 65536, "many"],
+    ("listeners", "web", "connections"): [0, 1000001],
+    ("listeners", "web", "http_requests"): [0, 1000001],
     ("plugins", 0): [
         {"action": "a", "use": "echo", "tag": "b", "from": [{"source": "push"}]},
         {"action": "a", "use": "file", "from": [{"source": "push"}]},
@@ -129,6 +165,27 @@ FAULTS = {
         {"action": "a", "use": "http", "url": "https://a/", "command": ["lp"], "from": [{"source": "push"}]},
         {"action": "a", "use": "exec", "command": ["lp"], "url": "https://a/", "from": [{"source": "push"}]},
         {"action": "a", "use": "log", "output": "json", "from": [{"source": "push"}]},
+        {"action": "a", "use": "map", "from": [{"source": "push"}]},
+        {"action": "a", "use": "log", "body": {}, "from": [{"source": "push"}]},
+        {"action": "a", "use": "chain", "from": [{"source": "push"}]},
+        {"action": "a", "use": "chain", "steps": [], "from": [{"source": "push"}]},
+        {"action": "a", "use": "log", "steps": [{"use": "log"}], "from": [{"source": "push"}]},
+        {"action": "a", "use": "filter", "from": [{"source": "push"}]},
+    ] + [
+        {"action": "a", "use": "chain", "steps": [step, {"use": "log"}], "from": [{"source": "push"}]} for step in [
+            {"use": "chain", "steps": [{"use": "log"}]},
+            {"use": "log", "from": ["push"]},
+            {"use": "log", "when": "/a"},
+            {"use": "filter"},
+            {"use": "filter", "when": "/a", "otherwise": "fail"},
+            {"use": "throttle", "limit": 0},
+            {"use": "throttle", "limit": 1, "above": "fail"},
+            {"use": "throttle", "limit": 1, "per": 1},
+            {"use": "aggregate", "count": 1, "within": "1s"},
+            {"use": "sample", "one_in": 1},
+            {"use": "sample", "one_in": 2, "by": 3},
+            {"use": "file"},
+        ]
     ],
     ("plugins", 0, "action"): ["2push", "a b", "a" * 65, "signalbox.a", "signalbox.connect"],
     ("plugins", 0, "from"): [[]],
@@ -217,8 +274,9 @@ def without(content, path):
 
 
 def is_any(path):
-    """Whether the value may be any JSON: the value of `reply`, and the bodies and replies of tests."""
-    return (path[:1] == ("plugins",) and path[2:] == ("value",)) or (
+    """Whether the value may be any JSON: the value of `reply`, the body of `map`, and the bodies and replies of tests."""
+    last = path[4:] if path[2:3] == ("steps",) else path[2:]
+    return (path[:1] == ("plugins",) and last in [("value",), ("body",)]) or (
         path[:1] == ("tests",) and (path[2:] == ("body",) or path[2:] in [("expect", "body"), ("expect", "reply")])
     )
 
@@ -233,8 +291,9 @@ def places(content, path=()):
         yield from places(value, path + (step,))
 
 
-REQUIRED = {"sources", "plugins", "broker", "client_id", "topics", "pattern", "routes", "use", "from", "per_second",
-            "key", "chain", "journal", "store", "fallback", "own_hosts", "source", "url", "port", "to", "certificate", "authority", "type", "command", "expect"}
+REQUIRED = {"sources", "plugins", "broker", "client_id", "topics", "pattern", "routes", "use", "from", "per_second", "key",
+            "chain", "journal", "store", "fallback", "own_hosts", "source", "url", "port", "listener", "to", "certificate",
+            "authority", "type", "command", "expect", "steps", "when", "limit", "one_in"}
 
 
 def is_required(content, path):
@@ -246,6 +305,9 @@ def is_required(content, path):
         return any(source.get("durability", "none") != "none" for source in content["sources"].values())
     # The name of a source, the fallback of links, and parts of a rule may be the same words.
     if path[:-1] == ("sources",) or (path[-1] == "fallback" and "routes" in holder) or path[-2:-1] == ("publishing",):
+        return False
+    # Only links need routes; HTTP requests have one by default.
+    if path[-2:] == ("http", "routes"):
         return False
     # A broadcast needs `to` only for some kinds of source, which the schema does not know.
     if path[-1] == "to" and holder.get("use") == "broadcast":

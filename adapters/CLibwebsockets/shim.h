@@ -6,6 +6,7 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <poll.h>
 #include <string.h>
@@ -105,6 +106,30 @@ static inline void clws_tick_start(struct ev_loop *loop, struct clws_tick *tick,
 
 static inline void clws_tick_stop(struct ev_loop *loop, struct clws_tick *tick) {
     ev_timer_stop(loop, &tick->timer);
+}
+
+// A watcher of a descriptor's writability, beside the library's own. The first member is the watcher, as above.
+struct clws_writable {
+    ev_io io;
+    void (*ready)(void *owner);
+    void *owner;
+};
+
+static inline void clws_writable_ready(struct ev_loop *loop, ev_io *io, int events) {
+    struct clws_writable *watcher = (struct clws_writable *)io;
+    (void)events;
+    // One shot, as the owner may no longer exist after the call.
+    ev_io_stop(loop, io);
+    watcher->ready(watcher->owner);
+}
+
+static inline void clws_writable_start(struct ev_loop *loop, struct clws_writable *watcher, int descriptor) {
+    ev_io_init(&watcher->io, clws_writable_ready, descriptor, EV_WRITE);
+    ev_io_start(loop, &watcher->io);
+}
+
+static inline void clws_writable_stop(struct ev_loop *loop, struct clws_writable *watcher) {
+    ev_io_stop(loop, &watcher->io);
 }
 
 // libwebsockets continues with files that it could not use.

@@ -11,4 +11,9 @@ package enum MessageAuthentication {
         else { return nil }
         return code
     }
+
+    /// Returns whether two codes are equal. How long this takes depends only on their length.
+    package static func areEqual(_ code: [UInt8], _ other: [UInt8]) -> Bool {
+        code.count == other.count && CRYPTO_memcmp(code, other, code.count) == 0
+    }
 }

@@ -76,12 +76,12 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
 }
 
 /// Formats untrusted text for logs and errors.
-enum UntrustedText {
+package enum UntrustedText {
     private static let limit = 128
 
     /// Returns the text in quotes. Characters that are invisible or change the text's direction are escaped, and long
     /// text is truncated.
-    static func quoted(_ text: String) -> String {
+    package static func quoted(_ text: String) -> String {
         var shown = "\""
         for scalar in text.unicodeScalars.prefix(limit) {
             if scalar == "\"" || scalar == "\\" {

@@ -94,7 +94,7 @@ package enum LogField: String, CaseIterable, Sendable {
     case rejectedWhileOpen, dropped, droppedTotal, call, limit, linesWithheld, body
     case file, at, key, problem, sourcesAdded, sourcesChanged, sourcesRemoved, pluginsAdded, pluginsChanged,
         pluginsRemoved
-    case program
+    case program, step
 }
 
 /// The fields of a log line, escaped and redacted.

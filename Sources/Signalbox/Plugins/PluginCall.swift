@@ -172,6 +172,7 @@ extension Outcome {
     static func notHandled(threw error: any Error) -> Outcome {
         switch error {
         case let error as InvalidBody: return .rejected(invalidBody: error.error)
+        case let refused as ActionRefused: return .rejected(refused.rejection)
         case let declined as PluginDeclined:
             return .rejected(Rejection(.invalidBody, detail: Redaction.detail(declined.description)))
         default: return .failed(Failure(threw: error))
@@ -199,6 +200,16 @@ extension Outcome.Failure {
             whenExhausted: failure?.whenExhausted ?? retryable?.whenExhausted ?? .deadLetter
         )
         retryDelay = failure?.retryDelay ?? retryable?.retryDelay
+    }
+}
+
+/// Rejects an action with another reason than `invalidBody`, for a plugin of the command that limits its own calls.
+package struct ActionRefused: Error {
+    package let rejection: Outcome.Rejection
+
+    /// - Parameter rejection: The rejection. Its detail must not contain the message's content.
+    package init(_ rejection: Outcome.Rejection) {
+        self.rejection = rejection
     }
 }
 

@@ -113,24 +113,24 @@ extension Registration {
 
 extension Registration {
     /// Creates a registration for a synchronous closure that takes any body and returns its reply as JSON text, which
-    /// the sender receives unchanged. The closure must return valid JSON.
+    /// the sender receives unchanged, or `nil` for no reply. The closure must return valid JSON.
     package init(
         _ action: ActionName,
         from rule: AccessRule,
         options: PluginOptions<RawBody>,
-        replyingWithJSON handler: @escaping @Sendable (RawBody, ActionContext) throws -> Bytes
+        replyingWithJSON handler: @escaping @Sendable (RawBody, ActionContext) throws -> Bytes?
     ) {
         let call = PluginCall.make(options.order, reply: { $0 }, handler)
         self.init(action, "a closure for \(RawBody.self)", rule, LaneOptions(options), call)
     }
 
     /// Creates a registration for an asynchronous closure that takes any body and returns its reply as JSON text, which
-    /// the sender receives unchanged. The closure must return valid JSON.
+    /// the sender receives unchanged, or `nil` for no reply. The closure must return valid JSON.
     package init(
         _ action: ActionName,
         from rule: AccessRule,
         options: PluginOptions<RawBody>,
-        replyingWithJSON handler: @escaping @Sendable (RawBody, ActionContext) async throws -> Bytes
+        replyingWithJSON handler: @escaping @Sendable (RawBody, ActionContext) async throws -> Bytes?
     ) {
         let call = PluginCall.make(options.order, reply: { $0 }, handler)
         self.init(action, "a closure for \(RawBody.self)", rule, LaneOptions(options), call)

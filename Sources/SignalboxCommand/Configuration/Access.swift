@@ -1,4 +1,5 @@
 import AppScheme
+import HTTPActions
 import JSBridge
 import MQTTPush
 import SignalboxCore
@@ -28,6 +29,10 @@ indirect enum AccessSection: Sendable, Hashable {
         case principal(String)
         case authenticated(Bool)
         case client(WebOrigin)
+        // Conditions on the client that sent an HTTP request.
+        case sender(String)
+        case senderIsAuthenticated(Bool)
+        case senderOrigin(WebOrigin)
         /// Whether a feed's connection uses TLS.
         case tls(Bool)
         /// A link's application scheme.
@@ -117,6 +122,9 @@ extension AccessSection.Condition {
         case .principal(let principal): .chat(principal: principal, source: source)
         case .authenticated(let authenticated): .chat(authenticated: authenticated, source: source)
         case .client(let origin): .chat(origin: origin, source: source)
+        case .sender(let principal): .http(principal: principal, source: source)
+        case .senderIsAuthenticated(let authenticated): .http(authenticated: authenticated, source: source)
+        case .senderOrigin(let origin): .http(origin: origin, source: source)
         case .tls(let tls): .feed(tls: tls, source: source)
         case .scheme(let scheme): .link(scheme: scheme, source: source)
         case .host(let host): .universalLink(host: host, source: source)

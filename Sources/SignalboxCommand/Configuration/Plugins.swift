@@ -7,7 +7,7 @@ struct PluginSection: Sendable, Hashable {
     /// The action that the plugin handles.
     let action: ActionName
     /// The built-in plugin and its settings.
-    let use: PluginUse
+    var use: PluginUse
     /// The rules that decide who may call the plugin. At least one of them must allow the call.
     let from: [AccessSection]
     /// How long a call may take. If the plugin does not set a timeout, the configuration's timeout applies.
@@ -59,12 +59,25 @@ enum PluginUse: Sendable, Hashable {
     case send(to: SourceName, reply: Bool = false)
     /// Publishes the action's body through a broker source, and returns once the broker has accepted the message.
     case publish(PublishSection)
+    /// Hands the action to several steps in order, and stops at the first that fails or drops it.
+    case chain([PluginUse])
+    /// Replies with a body that is made of values of the action. In a chain, the next steps receive that body.
+    case map(BodyTemplate)
+    /// A step that hands on the actions for which a condition is true.
+    case filter(FilterSection)
+    /// A step that hands on a limited number of actions in a period.
+    case throttle(ThrottleSection)
+    /// A step that collects bodies and hands them on as one list.
+    case aggregate(AggregateSection)
+    /// A step that hands on a share of the actions.
+    case sample(SampleSection)
 
     /// What happens to an action while the plugin is unavailable. If the plugin writes to a file or sends to another
     /// source or to a server, the action is abandoned so that its message is delivered again.
     var whenUnavailable: RetryExhaustion {
         switch self {
         case .file, .http: .abandon
+        case .chain(let steps): steps.contains { $0.whenUnavailable == .abandon } ? .abandon : .deadLetter
         default: target == nil ? .deadLetter : .abandon
         }
     }
@@ -72,7 +85,8 @@ enum PluginUse: Sendable, Hashable {
     /// Whether a call takes only microseconds and never waits, so that a source's thread may make it.
     var mayRunInline: Bool { PluginUse.inlineKeywords.contains(keyword) && target == nil }
 
-    /// The source that the plugin sends to, or `nil` if the plugin sends only to the source of the action, or nothing.
+    /// The source that the plugin sends to, or `nil` if the plugin sends only to the source of the action, or nothing. A chain
+    /// has none of its own; its ``parts`` have.
     var target: SourceName? {
         switch self {
         case .broadcast(let target, _): target
@@ -97,7 +111,8 @@ enum PluginUse: Sendable, Hashable {
     /// Whether the plugin itself ends a call after the timeout, because what it waits for must end too.
     var endsCalls: Bool {
         switch self {
-        case .exec, .process, .http: true
+        case .exec, .process, .http, .throttle, .aggregate: true
+        case .chain(let steps): steps.contains { $0.endsCalls }
         default: false
         }
     }
@@ -123,6 +138,12 @@ enum PluginUse: Sendable, Hashable {
         case .leave: "leave"
         case .send: "send"
         case .publish(let section): section.keyword
+        case .chain: "chain"
+        case .map: "map"
+        case .filter: "filter"
+        case .throttle: "throttle"
+        case .aggregate: "aggregate"
+        case .sample: "sample"
         }
     }
 
@@ -132,7 +153,7 @@ enum PluginUse: Sendable, Hashable {
     /// The possible values of `use`, in the order in which messages list them.
     static let keywords = [
         "log", "print", "file", "exec", "process", "http", "fail", "suspend", "reply", "echo", "broadcast", "send",
-        "join", "leave", "publish",
+        "join", "leave", "publish", "map", "chain",
     ]
 }
 
@@ -192,6 +213,9 @@ enum OrderSection: Sendable, Hashable {
 }
 
 extension OrderSection {
+    /// Whether actions with the same key wait for each other.
+    var isKeyed: Bool { if case .key = self { true } else { false } }
+
     /// The lane order for a plugin that accepts any body.
     var lane: LaneOrder<RawBody> {
         switch self {

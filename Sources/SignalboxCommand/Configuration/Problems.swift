@@ -147,6 +147,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case invalidValue
     case badName
     case badPattern
+    case badExpression
     case conflictingKeys
     case renamedKey
     case secretInFile
@@ -163,6 +164,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case deadLetterRoute
     case sharedID
     case unreachablePlugin
+    case unreachableStep
     case emptyRule
     case declinedPayload
     case actionWithoutPlugin

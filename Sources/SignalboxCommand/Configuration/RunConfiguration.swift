@@ -31,10 +31,10 @@ struct RunConfiguration: Sendable {
 
 extension RunConfiguration {
     /// The sources that plugins send to.
-    var targets: Set<SourceName> { Set(plugins.compactMap(\.use.target)) }
+    var targets: Set<SourceName> { Set(plugins.flatMap(\.use.parts).compactMap(\.target)) }
 
     /// The path of the first `file` plugin's append log, or `nil` if there is no such plugin.
     var firstAppendLog: String? {
-        plugins.lazy.compactMap { if case .file(let path) = $0.use { path } else { nil } }.first
+        plugins.lazy.flatMap(\.use.parts).compactMap { if case .file(let path) = $0 { path } else { nil } }.first
     }
 }

@@ -53,9 +53,11 @@ enum SourceKind: Sendable, Hashable {
     case feed(WebSocketFeedConfiguration)
     /// Runs a WebSocket server in this process.
     case chat(ChatSource)
+    /// Accepts HTTP requests.
+    case http(HTTPSource)
 
     /// The keys of all kinds, in the order in which messages list them.
-    static let keys = ["mqtt", "script", "links", "feed", "chat"]
+    static let keys = ["mqtt", "script", "links", "feed", "chat", "http"]
 }
 
 /// The settings for a source that receives messages from a broker.
@@ -144,6 +146,8 @@ struct LinksSource: Sendable, Hashable {
 struct ChatSource: Sendable, Hashable {
     /// The server's configuration, with empty documents.
     var server: WebSocketServerConfiguration
+    /// The listener that the server shares, or `nil` if it has one of its own.
+    var listener: ListenerSection?
     /// The path of each document's file, relative to the working directory. The keys are the documents' paths on the
     /// server.
     var files: [String: String] = [:]
@@ -179,7 +183,7 @@ extension SourceKind {
         switch self {
         case .mqtt(let mqtt): UnsettledLimit(count: mqtt.push.receiveMaximum, key: "receive_maximum")
         case .links: UnsettledLimit(count: AppSchemeAdapter<LinkFeed>.maximumInFlight, key: nil)
-        case .script, .feed, .chat: nil
+        case .script, .feed, .chat, .http: nil
         }
     }
 
@@ -188,4 +192,5 @@ extension SourceKind {
     var links: LinksSource? { if case .links(let links) = self { links } else { nil } }
     var feed: WebSocketFeedConfiguration? { if case .feed(let feed) = self { feed } else { nil } }
     var chat: ChatSource? { if case .chat(let chat) = self { chat } else { nil } }
+    var http: HTTPSource? { if case .http(let http) = self { http } else { nil } }
 }

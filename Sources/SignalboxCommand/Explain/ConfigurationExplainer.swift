@@ -83,7 +83,12 @@ struct ConfigurationExplainer {
         )
         let supervisor = try builder.supervisor(onOutcome: nil)
         try builder.add(try builder.adapter(of: message.source), of: message.source, to: supervisor)
-        return ExplanationLine(message, supervisor.explain(message.arrival), plugins: configuration.plugins)
+        return ExplanationLine(
+            message,
+            supervisor.explain(message.arrival),
+            plugins: configuration.plugins,
+            limits: configuration.limits
+        )
     }
 
     /// Returns the outcome of the message if the plugin receives it now. The plugin must not have effects.
@@ -96,6 +101,7 @@ struct ConfigurationExplainer {
         var plugin = plugin
         (plugin.retry, plugin.circuitBreaker, plugin.timeout) = (nil, nil, limit)
         alone.plugins = [plugin]
+        alone.limits = configuration.limits
         alone.supervisor.ackDeadline = limit
         let builder = SupervisorBuilder(configuration: alone, printing: nil, logger: logger)
         let supervisor = try builder.supervisor(onOutcome: nil)

@@ -24,7 +24,9 @@ enum TestSubject: Sendable {
 
 /// A key of `expect`.
 enum TestMember: String, Sendable, CaseIterable {
-    case outcome, reason, action, id, plugin, path, body, reply, policy, decider
+    case outcome, reason, action, id, plugin, path, body, reply
+    case droppedBy = "dropped_by"
+    case policy, decider
 
     /// Whether the navigation chain determines the value.
     var isOfNavigation: Bool { self == .policy || self == .decider }

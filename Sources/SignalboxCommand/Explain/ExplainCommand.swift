@@ -8,8 +8,9 @@ struct ExplainCommand: ReportingCommand {
         commandName: "explain",
         abstract: "Shows how one message or link would be handled, stage by stage. Runs nothing.",
         discussion: """
-            One JSON object: source, envelope, action, id, route, body, verdict, steps; for a URL also navigation. The \
-            command calls no plugin, opens no plugin's file, connects to no broker, runs no script and reads no secret.
+            One JSON object: source, envelope, action, id, route, body, verdict, steps; for a plugin of several steps \
+            also chain; for a URL also navigation. The command calls \
+            no plugin, opens no plugin's file, connects to no broker, runs no script and reads no secret.
 
             EXAMPLES
               signalbox explain examples/links/links.yaml --url myapp://product/42

@@ -1,5 +1,6 @@
 import AdapterSupport
 import AppScheme
+import HTTPActions
 import JSBridge
 import MQTTPush
 import NavigationChain
@@ -42,19 +43,15 @@ struct ExplainedMessage {
         case .links:
             throw CommandFailure(.usage, "'\(source.name)' is a source of links; add a link with \(facts.shown("url"))")
         case .feed(let feed):
-            let known = ChatFacts(
-                role: .feed,
-                peer: feed.peer,
-                subprotocol: feed.subprotocols.first,
-                tls: feed.url.isSecure
-            )
             let (envelope, payload) = try feed.frames.reading(of: bytes, isBinary: facts.binary)
-            let origin = Origin(source: source.name, facts: known)
+            let origin = Origin(source: source.name, facts: ExplainedMessage.server(of: feed))
             arrival = try Arrival.single(bytes, from: origin, envelope, payload: payload, limits: limits)
         case .chat(let chat):
             let (envelope, payload) = try chat.server.frames.reading(of: bytes, isBinary: facts.binary)
             let origin = Origin(source: source.name, facts: try ExplainedMessage.client(facts, of: chat.server))
             arrival = try Arrival.single(bytes, from: origin, envelope, payload: payload, limits: limits)
+        case .http(let http):
+            (arrival, route) = try ExplainedMessage.reading(of: bytes, facts, by: http)
         }
         self.route = route
     }
@@ -120,6 +117,48 @@ struct ExplainedMessage {
             principal: facts.principal,
             subprotocol: nil,
             tls: chat.identity != nil
+        )
+    }
+
+    private static func server(of feed: WebSocketFeedConfiguration) -> ChatFacts {
+        ChatFacts(role: .feed, peer: feed.peer, subprotocol: feed.subprotocols.first, tls: feed.url.isSecure)
+    }
+
+    private static func reading(
+        of bytes: [UInt8],
+        _ facts: MessageFacts,
+        by http: HTTPSource
+    ) throws(CommandFailure) -> (Arrival, route: String?) {
+        let request = try request(facts, of: http)
+        return (try http.server.arrival(of: bytes, request).made(), http.server.route(of: request))
+    }
+
+    /// Returns a request that the source would accept.
+    private static func request(_ facts: MessageFacts, of http: HTTPSource) throws(CommandFailure) -> ExplainedRequest {
+        guard let path = facts.path else {
+            let advice = "add the path of the request, such as \(facts.example("path", "/order"))"
+            throw CommandFailure(.usage, "messages of this source are HTTP requests; \(advice)")
+        }
+        if let principal = facts.principal, !http.principals.contains(principal) {
+            let advice = NameSuggestion.advice(for: principal, among: http.principals)
+            throw CommandFailure(.usage, "\(facts.shown("principal")): there is no such principal\(advice)")
+        }
+        if let origin = facts.webOrigin, !http.server.origins.contains(origin) {
+            let text = "pages of this origin cannot send; 'origins' lists the allowed origins"
+            throw CommandFailure(.usage, "\(facts.shown("origin")): \(text)")
+        }
+        if facts.principal == nil, !http.server.allowsAnyone, let first = http.principals.first {
+            throw CommandFailure(
+                .usage,
+                "every client of this source has a principal; add it, such as \(facts.example("principal", first))"
+            )
+        }
+        return ExplainedRequest(
+            path: path,
+            contentType: facts.contentType ?? "application/json",
+            principal: facts.principal,
+            origin: facts.webOrigin,
+            isSecure: http.listener.configuration.identity != nil
         )
     }
 
@@ -199,6 +238,7 @@ extension SourceKind {
         case .links: "a source of links"
         case .feed: "a feed"
         case .chat: "a chat"
+        case .http: "a source of HTTP requests"
         }
     }
 }

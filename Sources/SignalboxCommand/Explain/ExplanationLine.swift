@@ -16,18 +16,28 @@ struct ExplanationLine {
     private let message: ExplainedMessage?
     let steps: [ExplanationStep]
     let verdict: ExplanationVerdict
+    /// What the steps of the plugin would do, or `nil` if it has none or would not be called.
+    let chain: ChainExplanation?
 
     /// - Parameters:
     ///   - message: The message or link.
     ///   - explanation: The explanation of how the message is treated.
     ///   - plugins: The configured plugins.
-    init(_ message: ExplainedMessage, _ explanation: Explanation, plugins: [PluginSection]) {
+    ///   - limits: The configured limits.
+    init(
+        _ message: ExplainedMessage,
+        _ explanation: Explanation,
+        plugins: [PluginSection],
+        limits: MessageLimits = MessageLimits()
+    ) {
         self.message = message
         let action = message.action
         let index = plugins.firstIndex { $0.action == action?.name }
         let use = index.map { plugins[$0].use }
         let notes = [message.orderKey(plugins: plugins), use?.targetDescription].compactMap { $0 }
-        let declined = action.flatMap { use?.refusal(of: $0) }
+        let isExplained = use?.isExplained == true && explanation.verdict.isCalled
+        chain = isExplained ? ChainExplanation(use?.parts ?? [], message.arrival, limits: limits) : nil
+        let declined = chain?.refusal ?? action.flatMap { use?.refusal(of: $0) }
         steps = explanation.steps.map { step in
             switch step.stage {
             case .plugin where step.passes && index != nil:
@@ -49,6 +59,7 @@ struct ExplanationLine {
     /// Creates an explanation for a link that no source accepts.
     init(unmatched rejection: Outcome.Rejection) {
         message = nil
+        chain = nil
         verdict = ExplanationVerdict(.rejected(rejection))
         steps = [ExplanationStep(.envelope, passes: false, rejection.detail)]
     }
@@ -74,6 +85,7 @@ struct ExplanationLine {
     /// - `source`, `envelope`, `action`, `id`, the same facts as in `run --outcomes`, `route`, `unreadableItems` and `body`,
     ///   where they are known.
     /// - `verdict` and `steps`, always.
+    /// - `chain`, if the plugin is a chain or `map` and would be called.
     /// - `navigation`, if a link is explained and there is a navigation chain.
     var jsonLine: [UInt8] {
         var object = JSONObject()
@@ -94,6 +106,7 @@ struct ExplanationLine {
             object.add("detail", verdict.detail)
         }
         object.add("steps", steps)
+        if let chain { object.add("chain", chain: chain.steps) }
         if let navigation { object.add("navigation") { $0.add(navigation) } }
         return object.line
     }
@@ -124,6 +137,10 @@ struct ExplanationLine {
         // The name is not `body`, because one of the stages is called that.
         add("content", action.map { TerminalText.body(body(of: $0)) })
         for step in steps { add(step.stage.description, step.detail, passes: step.passes) }
+        for (index, step) in (chain?.steps ?? []).enumerated() {
+            let body = step.body.map { ": \(TerminalText.body(RawBody(bytes: $0, kind: .json)))" } ?? ""
+            add("steps[\(index)]", "\(step.use.keyword): \(step.detail)\(body)", passes: step.passes)
+        }
         add("navigation", navigation.map { "\($0.policy.rawValue) by \($0.decider): \($0.reason)" })
         let (code, detail) = (verdict.code, verdict.detail)
         add("verdict", detail.isEmpty ? code : "\(code): \(detail)", passes: isCalled)

@@ -21,30 +21,46 @@ struct MessageFacts: Sendable {
     var principal: String?
     /// Whether a chat's or feed's message is binary.
     var binary = false
+    /// The path of an HTTP request, with its query.
+    var path: String?
+    /// The header `Content-Type` of an HTTP request, or `nil` for JSON.
+    var contentType: String?
     /// Whether the user wrote the properties as keys of a test, and not as options.
     var areKeys = false
 
     var webOrigin: WebOrigin? { origin.flatMap { try? WebOrigin($0) } }
 
     /// The names of all properties.
-    static let names = ["topic", "qos", "retained", "frame", "handler", "origin", "principal", "binary"]
+    static let names = [
+        "topic", "qos", "retained", "frame", "handler", "origin", "principal", "binary", "path", "content_type",
+    ]
 
     /// The properties that the user gave. Each one lists the kinds of source whose messages have that property.
     var given: [(name: String, isGiven: Bool, kinds: [String])] {
         let properties = [
             ("topic", topic != nil, ["an MQTT source"]), ("qos", qos != nil, ["an MQTT source"]),
             ("retained", retained, ["an MQTT source"]), ("frame", frame != nil, ["a page"]),
-            ("handler", handler != nil, ["a page"]), ("origin", origin != nil, ["a page", "a chat"]),
-            ("principal", principal != nil, ["a chat"]), ("binary", binary, ["a feed", "a chat"]),
+            ("handler", handler != nil, ["a page"]),
+            ("origin", origin != nil, ["a page", "a chat", MessageFacts.requests]),
+            ("principal", principal != nil, ["a chat", MessageFacts.requests]),
+            ("binary", binary, ["a feed", "a chat"]),
+            ("path", path != nil, [MessageFacts.requests]),
+            ("content_type", contentType != nil, [MessageFacts.requests]),
         ]
         return properties.filter(\.1).map { (shown($0.0), $0.1, $0.2) }
     }
 
+    private static let requests = "a source of HTTP requests"
+
     /// Returns the name of a property or of another option, as the user writes it.
-    func shown(_ name: String) -> String { areKeys ? "'\(name)'" : "--\(name)" }
+    func shown(_ name: String) -> String { areKeys ? "'\(name)'" : "--\(MessageFacts.option(name))" }
 
     /// Returns a property with a value, as the user writes it.
-    func example(_ name: String, _ value: String) -> String { areKeys ? "\(name): \(value)" : "--\(name) \(value)" }
+    func example(_ name: String, _ value: String) -> String {
+        areKeys ? "\(name): \(value)" : "--\(MessageFacts.option(name)) \(value)"
+    }
+
+    private static func option(_ name: String) -> String { name.split(separator: "_").joined(separator: "-") }
 }
 
 /// The options for the properties of a message.
@@ -67,7 +83,7 @@ struct MessageFactArguments: ParsableArguments {
     var retained = false
 
     // The argument parser would repeat an invalid value in its error message, and the value may contain a password.
-    @Option(help: "For a page's or chat's message: the origin, such as https://app.example; default none.")
+    @Option(help: "For a page's or chat's message or a request: the origin, such as https://app.example; default none.")
     var origin: String?
 
     @Option(help: "For a page's message: the frame.")
@@ -79,11 +95,17 @@ struct MessageFactArguments: ParsableArguments {
     )
     var handler: ActionName?
 
-    @Option(help: "For a chat's message: the client's principal; required if the chat has principals.")
+    @Option(help: "For a chat's message or a request: the client's principal; required if the source has principals.")
     var principal: String?
 
     @Flag(help: "For a chat's or feed's message: it is binary.")
     var binary = false
+
+    @Option(help: "For an HTTP request: its path and query, such as /order?from=web.")
+    var path: String?
+
+    @Option(help: "For an HTTP request: the header Content-Type (default application/json).")
+    var contentType: String?
 
     var facts: MessageFacts {
         MessageFacts(
@@ -94,7 +116,9 @@ struct MessageFactArguments: ParsableArguments {
             frame: frame,
             handler: handler,
             principal: principal,
-            binary: binary
+            binary: binary,
+            path: path,
+            contentType: contentType
         )
     }
 

@@ -44,17 +44,52 @@ struct TestRun {
         guard line.isCalled else { return finding }
         let body = line.body(of: action)
         switch plugin.use {
-        case .reply, .fail: finding.add(try await explainer.outcome(of: message, from: plugin))
+        case .reply, .fail, .map: finding.add(try await explainer.outcome(of: message, from: plugin))
         case .echo where body.kind == .json: finding.add(try await explainer.outcome(of: message, from: plugin))
         case .suspend:
             let detail = "the plugin 'suspend' never returns"
             finding.add(.failed(Outcome.Failure(.timeout, detail: detail)))
+        case .chain:
+            try await follow(line.chain?.steps ?? [], of: plugin, message, isJSON: body.kind == .json, &finding)
         // These have no reply.
         case .log, .print, .file, .join, .leave, .publish, .echo, .send(_, reply: false): break
-        case .broadcast, .send, .exec, .process, .http:
-            finding.values[.reply] = .unknown("the plugin '\(plugin.use.keyword)' is not called in a test")
+        case .filter, .throttle, .aggregate, .sample: break
+        case .broadcast, .send, .exec, .process, .http: finding.addUnknownReply(of: plugin.use)
         }
         return finding
+    }
+
+    /// Calls the steps of a chain that have no effects.
+    ///
+    /// - Parameters:
+    ///   - steps: The steps that the message reaches.
+    ///   - isJSON: Whether the message has JSON as its body.
+    private func follow(
+        _ steps: [ChainExplanation.Step],
+        of plugin: PluginSection,
+        _ message: ExplainedMessage,
+        isJSON: Bool,
+        _ finding: inout TestFinding
+    ) async throws {
+        if case .suspend? = steps.last?.use {
+            return finding.add(.failed(Outcome.Failure(.timeout, detail: "the plugin 'suspend' never returns")))
+        }
+        var effectless = plugin
+        let isMade = steps.contains { $0.body != nil }
+        let uses = steps.map { $0.use.withoutEffect(isJSON: isJSON || isMade) }
+        effectless.use = .chain(uses.compactMap { $0 })
+        if !effectless.use.parts.isEmpty {
+            finding.add(try await explainer.outcome(of: message, from: effectless))
+        }
+        guard finding.values[.outcome] == .text("handled"), let last = steps.last else { return }
+        if case .drops = last.end {
+            return finding.addDrop(by: last.use, "steps[\(steps.count - 1)]", last.detail)
+        }
+        guard uses.last == .some(nil) else { return }
+        switch last.use {
+        case .broadcast, .exec, .process, .http, .send(_, reply: true): finding.addUnknownReply(of: last.use)
+        default: finding.values[.reply] = .json(.null)
+        }
     }
 }
 
@@ -93,6 +128,17 @@ struct TestFinding {
         (stage, detail) = (verdict.decider, verdict.reason)
     }
 
+    /// Says that the reply depends on what a test does not call.
+    fileprivate mutating func addUnknownReply(of use: PluginUse) {
+        values[.reply] = .unknown("the plugin '\(use.keyword)' is not called in a test")
+    }
+
+    /// Adds the step of a chain that drops the message.
+    fileprivate mutating func addDrop(by use: PluginUse, _ step: String, _ reason: String) {
+        values[.droppedBy] = .text(use.keyword)
+        (stage, detail) = (step, reason)
+    }
+
     /// Adds what came of the call of a plugin.
     fileprivate mutating func add(_ outcome: Outcome?) {
         guard let outcome else { return }
@@ -103,6 +149,22 @@ struct TestFinding {
         case .rejected, .failed, .abandoned:
             values[.reason] = .text(outcome.code)
             (stage, detail) = ("plugin", outcome.text)
+        }
+    }
+}
+
+extension PluginUse {
+    /// Returns the step as a test calls it, or `nil` if it has effects.
+    ///
+    /// - Parameter isJSON: Whether the body is JSON. Other bodies are sent back on a connection.
+    fileprivate func withoutEffect(isJSON: Bool) -> PluginUse? {
+        switch self {
+        case .filter, .map, .throttle, .sample, .reply, .fail: self
+        case .echo: isJSON ? self : nil
+        case .aggregate(let aggregate):
+            // Each test is alone, so no other body comes.
+            .aggregate(AggregateSection(count: 1, within: aggregate.within, maximumBytes: aggregate.maximumBytes))
+        default: nil
         }
     }
 }

@@ -1,4 +1,5 @@
 import AppScheme
+import HTTPActions
 import Logging
 import MQTTPush
 import Signalbox
@@ -86,8 +87,12 @@ struct ActionRecord {
 
     /// Returns the body as programs and servers receive it.
     static func shown(_ body: RawBody, _ context: ActionContext) -> RawBody {
-        let isLink = context.origin.facts is LinkFacts
-        return isLink ? RawBody(bytes: context.action.body.json, kind: .json) : body
+        let hasFields =
+            context.origin.facts is LinkFacts
+            || (context.origin.facts as? HTTPActionFacts).map { facts in
+                facts.hasForm && body.kind == .json || body.bytes.isEmpty
+            } ?? false
+        return hasFields ? RawBody(bytes: context.action.body.json, kind: .json) : body
     }
 
     /// The body as readable text.

@@ -46,22 +46,22 @@ struct SendPlugin: Sendable {
     let source: SourceName
     /// Whether the plugin waits for the answer of a feed's server.
     let asksServer: Bool
-    /// How long a page or a server may take to answer.
-    let timeout: Duration
     let targets: TargetTable
 
     /// Sends the action and returns the reply as JSON text, unchanged.
-    func reply(to info: RawBody, _ context: ActionContext) async throws -> Bytes {
+    ///
+    /// - Parameter timeout: How long a page or a server may take to answer.
+    func reply(to info: RawBody, _ context: ActionContext, timeout: Duration) async throws -> Bytes {
         let body = try context.action.envelopeBody(info)
         switch try targets.target(source) {
         case .feed(let feed):
             guard let connection = feed.connection else {
                 throw ForwardingFailure.temporary("not sent: the feed \(source) is not connected")
             }
-            if asksServer { return try await call(connection, body) }
+            if asksServer { return try await call(connection, body, timeout) }
             try send(body, on: connection)
             return Bytes("null")
-        case .page(let page): return try await call(page, body)
+        case .page(let page): return try await call(page, body, timeout)
         case .chat, .broker: throw ForwardingFailure(wrongKind: source)
         }
     }
@@ -81,7 +81,11 @@ struct SendPlugin: Sendable {
         }
     }
 
-    private func call(_ connection: ChatConnection, _ body: Bytes) async throws(ForwardingFailure) -> Bytes {
+    private func call(
+        _ connection: ChatConnection,
+        _ body: Bytes,
+        _ timeout: Duration
+    ) async throws(ForwardingFailure) -> Bytes {
         do throws(ChatCallError) {
             // A configuration may give a plugin more time than a call can take.
             return try await connection.call(action, json: body, timeout: min(timeout, .seconds(3_600)))
@@ -92,7 +96,7 @@ struct SendPlugin: Sendable {
         }
     }
 
-    private func call(_ page: PageHandle, _ body: Bytes) async throws -> Bytes {
+    private func call(_ page: PageHandle, _ body: Bytes, _ timeout: Duration) async throws -> Bytes {
         do throws(PageCallError) {
             return try await page.call(action, json: body, timeout: timeout)
         } catch {
@@ -190,11 +194,27 @@ extension PluginUse {
                 _ = try action.tag(tag)
             case .send: _ = try action.envelopeBody(info)
             case .publish(let section): _ = try section.topic(for: action)
-            case .log, .print, .file, .exec, .process, .http, .fail, .suspend, .reply: break
+            case .chain(let steps): return PluginUse.refusal(of: action, by: steps)
+            case .log, .print, .file, .exec, .process, .http, .fail, .suspend, .reply, .map, .filter, .throttle,
+                .aggregate,
+                .sample:
+                break
             }
             return nil
         } catch {
             return error
         }
+    }
+
+    /// Returns why a chain declines each action of this form: because of the first step that may not let it pass, or receives the
+    /// body as it came.
+    private static func refusal(of action: Action, by steps: [PluginUse]) -> PluginDeclined? {
+        let direct = steps.prefix { use in
+            switch use {
+            case .map, .filter, .throttle, .aggregate, .sample: false
+            default: true
+            }
+        }
+        return direct.lazy.compactMap { $0.refusal(of: action) }.first
     }
 }

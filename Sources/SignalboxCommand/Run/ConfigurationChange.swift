@@ -39,7 +39,7 @@ struct ConfigurationChange: Sendable {
         plugins = SectionChanges(from: old.plugins, to: next.plugins, by: \.action)
         let moving = Set((sources.added + sources.changed + sources.removed).map(\.name))
         let stopsHold = old.sources.contains { $0.hold != nil && moving.contains($0.name) }
-        let ready = plugins.added.filter { $0.use.target.map { !moving.contains($0) } ?? true }
+        let ready = plugins.added.filter { !$0.use.parts.compactMap(\.target).contains(where: moving.contains) }
         awaited = stopsHold ? Set(ready.map(\.action)) : []
         targets = old.targets.union(next.targets)
         self.deferred = deferred

@@ -100,10 +100,14 @@ struct SendCommand: ReportingCommand {
         let name = try name()
         let plugin = configuration.plugins.first { $0.action == name }
         guard let plugin else { return nil }
-        switch plugin.use {
-        case .join, .leave, .broadcast(to: nil, _):
+        let needsConnection = plugin.use.parts.contains { use in
+            switch use {
+            case .join, .leave, .broadcast(to: nil, _): true
+            default: false
+            }
+        }
+        if needsConnection {
             return "the plugin '\(name)' needs the connection that an action comes from; use 'signalbox connect URL'"
-        default: break
         }
         let place = configuration.ruleLines[name].map { "\(config):\($0)" } ?? config
         let own = SourceSection.internalName.text

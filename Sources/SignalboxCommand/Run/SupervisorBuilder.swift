@@ -1,3 +1,4 @@
+import HTTPActions
 import JSBridge
 import Logging
 import MQTTPush
@@ -23,6 +24,8 @@ struct SupervisorBuilder {
     let httpClients = HTTPClientTable()
     /// The sources that plugins send to. The table is kept when the configuration changes.
     let targets = TargetTable()
+    /// The listeners that sources share. The table is kept when the configuration changes.
+    let listeners = ListenerTable()
     /// The processes that plugins use. The table is kept when the configuration changes.
     let processes = ProcessTable()
     /// The sessions of the configuration in use. They are empty for the first configuration.
@@ -58,7 +61,9 @@ struct SupervisorBuilder {
     ///
     /// - Throws: `RegistrationError` if the supervisor is closing.
     func addProcessMessages(to supervisor: Supervisor) throws {
-        let hasProcesses = configuration.plugins.contains { if case .process = $0.use { true } else { false } }
+        let hasProcesses = configuration.plugins.flatMap(\.use.parts).contains {
+            if case .process = $0 { true } else { false }
+        }
         guard hasProcesses, processes.addsMessages() else { return }
         try supervisor.add(processes.messages)
     }
@@ -89,7 +94,7 @@ struct SupervisorBuilder {
     ///
     /// - Parameter runs: Whether the adapter will run, so that this method reads the source's scripts and documents. It reads
     ///   none if ``appendLogs`` does not open files.
-    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError` if set-up fails.
+    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError`, `HTTPActionError` or `WebSocketChatError` if set-up fails.
     func adapter(of source: SourceSection, runs: Bool = true) throws -> any Adapter {
         let opensFiles = runs && appendLogs.opensFiles
         switch source.kind {
@@ -105,7 +110,11 @@ struct SupervisorBuilder {
             return LinkAdapter(links, source: source.name, logger: logger)
         case .feed(let feed): return try WebSocketFeed(feed, thread: thread, logger: logger)
         case .chat(let chat):
-            return try WebSocketServer(opensFiles ? chat.withDocuments() : chat.server, logger: logger)
+            let listener = try chat.listener.map { try listeners.listener($0) }
+            let server = try opensFiles ? chat.withDocuments() : chat.server
+            return try WebSocketServer(server, listener: listener, logger: logger)
+        case .http(let http):
+            return try HTTPActionServer(http.server, listener: listeners.listener(http.listener), logger: logger)
         }
     }
 
@@ -116,71 +125,76 @@ struct SupervisorBuilder {
     ///
     /// - Throws: ``AppendLogError`` if the file of a `file` plugin could not be opened.
     func registration(of section: PluginSection) throws(AppendLogError) -> Registration {
-        try builtIn(section).described(as: "use: \(section.use.keyword)")
-    }
-
-    private func builtIn(_ section: PluginSection) throws(AppendLogError) -> Registration {
-        let (action, rule) = (section.action, section.rule)
+        let use = section.use
         let options = PluginOptions<RawBody>(
-            timeout: section.timeout + (section.use.endsCalls ? SupervisorBuilder.grace : .zero),
+            timeout: section.timeout + (use.endsCalls ? SupervisorBuilder.grace : .zero),
             order: section.order.lane,
-            maxConcurrent: min(section.maxConcurrent * section.use.processes, 10_000),
+            maxConcurrent: min(section.maxConcurrent * use.processes, 10_000),
             retry: section.retry,
             circuitBreaker: section.circuitBreaker,
-            whenUnavailable: section.use.whenUnavailable,
+            whenUnavailable: use.whenUnavailable,
             runsInline: section.runsInline
         )
-        switch section.use {
-        case .log: return Registration(LogPlugin(action: action), from: rule, options: options)
-        case .print: return Registration(PrintPlugin(action: action, output: printing), from: rule, options: options)
+        return try builtIn(use, of: section).registration(section.rule, options).described(as: "use: \(use.keyword)")
+    }
+
+    /// Returns the plugin for a function: that of the section, or a step of its chain.
+    private func builtIn(_ use: PluginUse, of section: PluginSection) throws(AppendLogError) -> BuiltIn {
+        let action = section.action
+        switch use {
+        case .log: return BuiltIn(LogPlugin(action: action))
+        case .print: return BuiltIn(PrintPlugin(action: action, output: printing))
+        case .fail(let isRetryable): return BuiltIn(FailPlugin(action: action, isRetryable: isRetryable))
+        case .suspend: return BuiltIn(SuspendPlugin(action: action))
+        case .reply(let value): return BuiltIn(ReplyPlugin(action: action, value: value))
+        case .echo: return BuiltIn(action, EchoPlugin.reply)
+        case .broadcast(let target?, let tag):
+            return BuiltIn(BroadcastToPlugin(action: action, source: target, tag: tag, targets: targets))
+        case .broadcast(nil, let tag): return BuiltIn(BroadcastPlugin(action: action, tag: tag))
+        case .join(let tag): return BuiltIn(TagPlugin(action: action, tag: tag, joins: true))
+        case .leave(let tag): return BuiltIn(TagPlugin(action: action, tag: tag, joins: false))
+        case .publish(let publishing):
+            return BuiltIn(PublishPlugin(action: action, section: publishing, targets: targets))
+        case .file(let path):
+            let plugin = FilePlugin(action: action, log: try appendLogs.log(at: path))
+            return BuiltIn(plugin, isKeyed: section.order.isKeyed)
+        case .exec, .process, .http, .send, .map, .chain, .filter, .throttle, .aggregate, .sample:
+            return BuiltIn(action, timeout: section.timeout, try call(use, of: section))
+        }
+    }
+
+    /// Returns the call of a function that ends its own calls.
+    private func call(_ use: PluginUse, of section: PluginSection) throws(AppendLogError) -> BuiltIn.Call {
+        switch use {
         case .exec(let program):
-            let plugin = ExecPlugin(program, timeout: section.timeout)
-            return Registration(action, from: rule, options: options, replyingWithJSON: plugin.reply)
+            let plugin = ExecPlugin(program)
+            return { try await plugin.reply(to: $0, $1, timeout: $2) }
         case .process(let program):
             let limit = configuration.supervisor.drainLimit
             let plugin = processes.plugin(program, of: section, endLimit: limit, logger: logger)
-            return Registration(
-                action,
-                from: rule,
-                options: options,
-                replyingWithJSON: { try await plugin.reply(to: $0, $1, timeout: section.timeout) }
-            )
+            return { try await plugin.reply(to: $0, $1, timeout: $2) }
         case .http(let http):
-            let client = httpClients.client(for: http.security)
-            let plugin = HTTPPlugin(section: http, client: client, timeout: section.timeout)
-            return Registration(action, from: rule, options: options, replyingWithJSON: plugin.reply)
-        case .fail(let isRetryable):
-            return Registration(FailPlugin(action: action, isRetryable: isRetryable), from: rule, options: options)
-        case .suspend: return Registration(SuspendPlugin(action: action), from: rule, options: options)
-        case .reply(let value):
-            return Registration(ReplyPlugin(action: action, value: value), from: rule, options: options)
-        case .echo: return Registration(action, from: rule, options: options, replyingWithJSON: EchoPlugin.reply)
-        case .broadcast(let target?, let tag):
-            let plugin = BroadcastToPlugin(action: action, source: target, tag: tag, targets: targets)
-            return Registration(plugin, from: rule, options: options)
+            let plugin = HTTPPlugin(section: http, client: httpClients.client(for: http.security))
+            return { try await plugin.reply(to: $0, $1, timeout: $2) }
         case .send(let target, let reply):
-            let plugin = SendPlugin(
-                action: action,
-                source: target,
-                asksServer: reply,
-                timeout: section.timeout,
-                targets: targets
-            )
-            return Registration(action, from: rule, options: options, replyingWithJSON: plugin.reply)
-        case .broadcast(nil, let tag):
-            return Registration(BroadcastPlugin(action: action, tag: tag), from: rule, options: options)
-        case .join(let tag):
-            return Registration(TagPlugin(action: action, tag: tag, joins: true), from: rule, options: options)
-        case .leave(let tag):
-            return Registration(TagPlugin(action: action, tag: tag, joins: false), from: rule, options: options)
-        case .publish(let publishing):
-            let plugin = PublishPlugin(action: action, section: publishing, targets: targets)
-            return Registration(plugin, from: rule, options: options)
-        case .file(let path):
-            let plugin = FilePlugin(action: action, log: try appendLogs.log(at: path))
-            // A batch may contain many keys, so batched calls cannot be ordered by key.
-            guard case .key = section.order else { return Registration(plugin, from: rule, options: options) }
-            return Registration(FileLinePlugin(file: plugin), from: rule, options: options)
+            let plugin = SendPlugin(action: section.action, source: target, asksServer: reply, targets: targets)
+            return { try await plugin.reply(to: $0, $1, timeout: $2) }
+        default:
+            var steps: [(step: ChainPlugin.Step, use: PluginUse)] = []
+            for part in use.parts { steps.append((try step(part, of: section), part)) }
+            let chain = ChainPlugin(steps, limits: configuration.limits)
+            return { try await chain.reply(to: $0, $1, timeout: $2) }
+        }
+    }
+
+    private func step(_ use: PluginUse, of section: PluginSection) throws(AppendLogError) -> ChainPlugin.Step {
+        switch use {
+        case .filter(let filter): .filter(filter)
+        case .map(let template): .map(template)
+        case .throttle(let throttle): .throttle(ThrottleStep(throttle))
+        case .sample(let sample): .sample(SampleStep(sample))
+        case .aggregate(let aggregate): .aggregate(AggregateStep(aggregate))
+        default: .call(try builtIn(use, of: section).call)
         }
     }
 }

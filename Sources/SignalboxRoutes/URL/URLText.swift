@@ -170,67 +170,13 @@ extension URLText {
     /// Returns the items of the query that can be read, with the names of those whose value cannot be read.
     ///
     /// - Throws: ``URLTextError`` for more than ``maximumQueryItems`` items.
-    package func readableQuery() throws(URLTextError) -> ReadableQuery {
-        var query = ReadableQuery()
-        for item in try rawQueryItems() {
-            if let item = try? item.decoded() {
-                query.items.append(item)
-            } else {
-                query.unreadable += 1
-                if let name = try? item.name() { query.namesOfUnreadable.insert(name) }
-            }
-        }
-        return query
-    }
+    package func readableQuery() throws(URLTextError) -> ReadableQuery { ReadableQuery(try rawQueryItems()) }
 
     /// Returns the items of the query, still escaped.
     func rawQueryItems() throws(URLTextError) -> [RawQueryItem] {
         guard let range = components.query else { return [] }
-        let bytes = Array(text.utf8)
-        var items: [RawQueryItem] = []
-        var start = range.lowerBound
-        while start < range.upperBound {
-            let end = bytes[start..<range.upperBound].firstIndex(of: UInt8(ascii: "&")) ?? range.upperBound
-            if end > start {
-                guard items.count < URLText.maximumQueryItems else {
-                    let detail = "expected at most \(URLText.maximumQueryItems) items in the query"
-                    throw URLTextError(.tooManyItems, at: start, detail)
-                }
-                items.append(RawQueryItem(bytes[start..<end]))
-            }
-            start = end + 1
-        }
-        return items
+        return try RawQueryItem.items(of: Array(text.utf8), in: range)
     }
-}
-
-/// The items of a query, as far as they can be read.
-package struct ReadableQuery: Sendable {
-    /// The items that can be read, in order.
-    package fileprivate(set) var items: [URLQueryItem] = []
-    /// The number of items that cannot be read.
-    package fileprivate(set) var unreadable = 0
-    /// The names of items whose name can be read, but not their value.
-    package fileprivate(set) var namesOfUnreadable: Set<String> = []
-}
-
-/// An item of a query as written. Its indices are offsets in the URL.
-struct RawQueryItem {
-    private let bytes: ArraySlice<UInt8>
-    private let equals: Int
-
-    init(_ bytes: ArraySlice<UInt8>) {
-        self.bytes = bytes
-        equals = bytes.firstIndex(of: UInt8(ascii: "=")) ?? bytes.endIndex
-    }
-
-    var offset: Int { bytes.startIndex }
-
-    func name() throws(URLTextError) -> String { try PercentDecoding.formText(bytes[..<equals]) }
-
-    func value() throws(URLTextError) -> String { try PercentDecoding.formText(bytes[equals...].dropFirst()) }
-
-    func decoded() throws(URLTextError) -> URLQueryItem { URLQueryItem(name: try name(), value: try value()) }
 }
 
 /// Which paths of `http` and `https` URLs are accepted.

@@ -201,6 +201,7 @@ import Testing
         "Sources/SignalboxCommand/Run/AbandonedSession.swift",
         "Sources/SignalboxCommand/Run/ConfigurationReload.swift",
         "Sources/SignalboxCommand/Run/RunCommand.swift",
+        "Sources/SignalboxCommand/Steps/ChainPlugin.swift",
         "adapters/AdapterSupport/AdapterLog.swift",
         "adapters/AdapterSupport/LibraryVulnerability.swift",
         "adapters/AppScheme/LinkLog.swift",

@@ -55,7 +55,7 @@ extension LogField {
     fileprivate static let ofTheCommand: Set<LogField> = [
         .body, .file, .at, .key, .problem, .sourcesAdded, .sourcesChanged, .sourcesRemoved, .pluginsAdded,
         .pluginsChanged,
-        .pluginsRemoved, .program,
+        .pluginsRemoved, .program, .step,
     ]
 }
 

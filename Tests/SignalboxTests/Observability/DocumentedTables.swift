@@ -152,6 +152,7 @@ extension LogField {
         case .pluginsChanged: "the actions of the plugins that a reload changed"
         case .pluginsRemoved: "the actions of the plugins that a reload removed"
         case .program: "the program of a plugin with `use: process`"
+        case .step: "the step of a chain, as `steps[0], use: filter`"
         }
     }
 }

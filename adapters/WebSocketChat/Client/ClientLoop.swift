@@ -117,6 +117,8 @@ final class ClientLoop: ServiceLoop {
     private func perform(_ entry: ServiceQueue.Entry) {
         switch entry {
         case .connect(let id, let target): connect(id, target)
+        // Only servers queue these.
+        case .site, .exchange: break
         case .feed(let command): receiver.perform(command)
         case .message(let id, let kind, let bytes): append(.message(kind, bytes), to: id)
         case .command(let id, .ping): append(.ping, to: id)

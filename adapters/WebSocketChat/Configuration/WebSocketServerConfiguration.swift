@@ -217,38 +217,24 @@ extension WebSocketServerConfiguration {
         return try? WebOrigin("\(identity == nil ? "http" : "https")://\(pagesHost):\(port)")
     }
 
-    /// The transport's settings.
-    var endpoint: ServerEndpoint {
-        var endpoint = ServerEndpoint()
-        // A `nil` address listens on both IPv4 and IPv6.
-        endpoint.address = address == "::" ? nil : address
-        endpoint.port = port
-        endpoint.identity = identity
-        endpoint.subprotocols = subprotocols.filter { $0 != BearerToken.companion } + [BearerToken.companion]
-        endpoint.compresses = compression
-        endpoint.pages = allPages
-        endpoint.http = httpLimits
-        return endpoint
+    /// Returns what the server serves on a listener.
+    ///
+    /// - Parameter isAlone: Whether the server has the listener for itself, so that it answers upgrades at any path.
+    func traits(isAlone: Bool) -> SiteTraits {
+        var traits = SiteTraits()
+        traits.socketPath = isAlone ? nil : path
+        traits.subprotocols = subprotocols.filter { $0 != BearerToken.companion } + [BearerToken.companion]
+        traits.compresses = compression
+        traits.pages = allPages
+        traits.waitingBytes = waitingBytes
+        return traits
     }
 
-    /// The limits for HTTP connections, with `nil` values replaced by their defaults.
+    /// The limits for the number of HTTP connections, with `nil` values replaced by their defaults.
     var httpLimits: HTTPLimits {
         var limits = HTTPLimits()
         limits.connections = httpConnections ?? max(32, connections / 4)
         limits.connectionsPerAddress = httpConnectionsPerAddress ?? max(1, limits.connections / 2)
-        limits.sockets = connections + limits.connections
-        limits.requests = httpRequests
-        limits.lifetime = httpTimeout
-        return limits
-    }
-
-    var transportLimits: TransportLimits {
-        var limits = TransportLimits()
-        limits.waitingBytes = waitingBytes
-        limits.allWaitingBytes = allWaitingBytes
-        limits.pingAfter = UInt16(clamping: pingAfter.components.seconds)
-        limits.cutAfter = UInt16(clamping: silenceLimit.components.seconds)
-        limits.connectWithin = UInt32(clamping: handshakeTimeout.components.seconds)
         return limits
     }
 }

@@ -52,9 +52,7 @@ extension FrameReceiver {
 }
 
 /// Receives a server's events and decides which clients may connect.
-protocol ServerFrameReceiver: FrameReceiver {
-    /// Called with the port that the server listens on, before any other method.
-    func listens(on port: UInt16)
+protocol ServerFrameReceiver: FrameReceiver, ListenerReceiver {
     /// Decides whether a client may connect. Called before ``opened(_:_:)``, with the same number.
     ///
     /// - Returns: The response to a client that may not connect, or `nil` to accept the client. An accepted connection
@@ -63,14 +61,6 @@ protocol ServerFrameReceiver: FrameReceiver {
     /// Called when the transport has refused an invalid upgrade request with an HTTP status, without calling
     /// ``refusal(of:for:)``.
     func refused(status: Int, from address: String)
-    /// Called when the transport has cut a connection before its request, because the process is almost out of
-    /// descriptors.
-    func descriptorsExhausted()
-    /// Called when the transport has closed an HTTP connection to make room for another.
-    func evicted()
-    /// Called when the transport has closed a connection on arrival or at its first request, because the limit of HTTP
-    /// connections was reached.
-    func limitReached()
 }
 
 /// Whether a message was queued.

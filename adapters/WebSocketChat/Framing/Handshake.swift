@@ -127,6 +127,8 @@ struct ServerEndpoint: Sendable {
     var pages: [String: WebSocketPage] = [:]
     /// The limits for HTTP connections.
     var http = HTTPLimits()
+    /// The maximum number of WebSockets of all sites, or `nil` for no limit beside those of the sites.
+    var webSockets: Int?
 }
 
 /// A header of a request or a response, which is validated so that it cannot inject further lines (RFC 9110, 5.1 and

@@ -8,13 +8,18 @@ struct HTTPLimits: Equatable, Sendable {
     var connectionsPerAddress = 125
     /// The maximum number of requests on one connection.
     var requests = 100
-    /// The maximum lifetime of an HTTP connection, which is also the maximum time to send one document.
+    /// The maximum lifetime of an HTTP connection.
     var lifetime: Duration = .seconds(30)
+    /// The maximum time to send one document, to receive the body of one request, or to send its answer.
+    var transferTime: Duration = .seconds(30)
+    /// The maximum time between two requests, in seconds. If it is `nil`, the timeout of opening a connection applies.
+    var idleSeconds: Int32?
 }
 
 /// Tracks the connections that have not upgraded, and decides which ones to evict.
 ///
-/// A connection is *silent* until its first request, *busy* while the server answers it, and *idle* between requests.
+/// A connection is *silent* until its first request, *busy* while the server answers it, and *idle* between requests. While
+/// a request waits for its plugin, its connection is *held*: it is neither overdue nor evicted.
 /// Only one thread uses this type.
 struct HTTPConnections<Handle: Hashable> {
     enum Decision: Equatable {
@@ -31,8 +36,9 @@ struct HTTPConnections<Handle: Hashable> {
         let address: String
         let began: ContinuousClock.Instant
         var requests = 0
-        /// When the current request started, or `nil` between requests.
+        /// When the current request started, or its answer, or `nil` between requests.
         var busySince: ContinuousClock.Instant?
+        var isHeld = false
     }
 
     /// Addresses with at most this many connections are treated alike, so only age decides which connection is evicted.
@@ -110,6 +116,21 @@ struct HTTPConnections<Handle: Hashable> {
         return decision
     }
 
+    /// Exempts a connection from the limits of time while its request is being handled.
+    mutating func hold(_ handle: Handle) {
+        guard entries[handle]?.busySince != nil else { return }
+        entries[handle]?.isHeld = true
+        busy.remove(handle)
+    }
+
+    /// Ends ``hold(_:)``, as the answer is now sent.
+    mutating func release(_ handle: Handle, at now: ContinuousClock.Instant) {
+        guard let entry = entries[handle], entry.isHeld else { return }
+        entries[handle]?.isHeld = false
+        entries[handle]?.busySince = now
+        busy.append(handle, from: entry.address)
+    }
+
     /// Returns whether the current request is the last one on its connection.
     func isLast(_ handle: Handle) -> Bool {
         guard let entry = entries[handle], let busySince = entry.busySince else { return true }
@@ -151,10 +172,14 @@ struct HTTPConnections<Handle: Hashable> {
     /// Evicts connections that have exceeded their lifetime or are taking too long to read a document.
     mutating func evictOverdue(at now: ContinuousClock.Instant) {
         var overdue: [Handle] = []
-        for (handle, entry) in entries where now - (entry.busySince ?? entry.began) >= limits.lifetime {
-            overdue.append(handle)
-        }
+        for (handle, entry) in entries where isOverdue(entry, at: now) { overdue.append(handle) }
         for handle in overdue { close(handle) }
+    }
+
+    private func isOverdue(_ entry: Entry, at now: ContinuousClock.Instant) -> Bool {
+        if entry.isHeld { return false }
+        guard let busySince = entry.busySince else { return now - entry.began >= limits.lifetime }
+        return now - busySince >= limits.transferTime
     }
 
     private mutating func evict(_ handle: Handle?) -> Decision {

@@ -20,6 +20,9 @@ final class LibraryConnection {
     }
 
     let id: ConnectionID
+    let site: LoadedSite
+    /// The receiver of the site.
+    let receiver: any ServerFrameReceiver
     var handle: OpaquePointer?
     var phase = Phase.opening
     var handshake = Handshake()
@@ -43,8 +46,10 @@ final class LibraryConnection {
     /// The output that has not been passed to the library yet.
     var outgoing = Deque<Outgoing>()
 
-    init(_ id: ConnectionID) {
+    init(_ id: ConnectionID, of site: LoadedSite, _ receiver: any ServerFrameReceiver) {
         self.id = id
+        self.site = site
+        self.receiver = receiver
     }
 }
 
@@ -74,6 +79,8 @@ extension LibraryLoop {
         switch entry {
         // Only clients queue these.
         case .connect, .feed: break
+        case .site(let command): perform(command)
+        case .exchange(let id, let command): perform(command, on: id)
         case .message(let id, let kind, let bytes): append(.message(kind, bytes), to: id)
         case .command(let id, .ping): append(.ping, to: id)
         case .command(let id, .close(let code, let reason)):

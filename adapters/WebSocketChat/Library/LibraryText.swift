@@ -30,6 +30,22 @@ enum LibraryText {
         return lws_hdr_copy_fragment(handle, &end, 1, token, 0) == 0
     }
 
+    /// Returns a header that the library does not know, without surrounding blanks, or `nil` if the request lacks it.
+    ///
+    /// - Parameter name: The name in lower case.
+    static func header(named name: String, of handle: OpaquePointer) -> String? {
+        let key = name + ":"
+        let count = Int32(clamping: key.utf8.count)
+        let length = Int(lws_hdr_custom_length(handle, key, count))
+        guard length >= 0 else { return nil }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
+            guard let start = buffer.baseAddress else { return broken }
+            let copied = lws_hdr_custom_copy(handle, start, Int32(clamping: length + 1), key, count)
+            guard copied == length else { return broken }
+            return trimmed(UnsafeRawBufferPointer(start: start, count: length))
+        }
+    }
+
     /// Returns whether a header occurs more than once.
     static func isRepeated(_ token: lws_token_indexes, of handle: OpaquePointer) -> Bool {
         fragment(1, of: token, of: handle) != nil
@@ -53,6 +69,17 @@ enum LibraryText {
     /// Returns the part of the query at the given index.
     static func queryPart(_ index: Int, of handle: OpaquePointer) -> String? {
         fragment(index, of: WSI_TOKEN_HTTP_URI_ARGS, of: handle).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Returns the parts of the query that are not empty.
+    static func queryParts(of handle: OpaquePointer, limit: Int) -> [String] {
+        var parts: [String] = []
+        var index = 0
+        while parts.count < limit, let part = fragment(index, of: WSI_TOKEN_HTTP_URI_ARGS, of: handle) {
+            if !part.isEmpty { parts.append(part) }
+            index += 1
+        }
+        return parts
     }
 
     // Returns one of the parts in which the library received the value, or `nil` if there are fewer.

@@ -2,11 +2,12 @@ import AdapterSupport
 import CLibwebsockets
 import Synchronization
 
-/// Accepts connections, on a libwebsockets context with a thread of its own, which parses and writes their frames.
+/// Accepts connections, on a libwebsockets context with a thread of its own, which parses requests and frames, and writes
+/// answers and frames.
 ///
 /// The transport runs until ``stop()`` is called, even if nothing else refers to it; its receiver usually does. All
 /// methods are safe to call from any thread.
-final class LibraryTransport: FrameSender {
+final class LibraryTransport: FrameSender, HTTPAnswerer {
     private let queue: ServiceQueue
     private let limits: TransportLimits
     private let listeningPort = Atomic<UInt16>(0)
@@ -27,14 +28,25 @@ final class LibraryTransport: FrameSender {
         limits: TransportLimits = TransportLimits(),
         receiver: @escaping @Sendable (any FrameSender) -> any ServerFrameReceiver
     ) async throws(TransportError) -> LibraryTransport {
+        var traits = SiteTraits()
+        traits.subprotocols = endpoint.subprotocols
+        traits.compresses = endpoint.compresses
+        traits.pages = endpoint.pages
+        return try await listening(endpoint, limits: limits, ListenerSite(traits) { .sockets(receiver($0)) })
+    }
+
+    /// Creates a transport that serves a site. More sites can be attached.
+    static func listening(
+        _ endpoint: ServerEndpoint,
+        limits: TransportLimits,
+        _ site: ListenerSite
+    ) async throws(TransportError) -> LibraryTransport {
         let transport = LibraryTransport(limits: limits)
         try await transport.thread.start { () throws(TransportError) in
-            let serving = LibraryServer(endpoint: endpoint, receiver: receiver(transport))
-            let loop = try LibraryLoop(queue: transport.queue, limits: limits, server: serving)
+            let loop = try LibraryLoop(queue: transport.queue, limits: limits, endpoint: endpoint)
             do throws(TransportError) {
-                let port = try loop.listen()
-                transport.listeningPort.store(port, ordering: .releasing)
-                serving.receiver.listens(on: port)
+                transport.listeningPort.store(try loop.listen(), ordering: .releasing)
+                loop.attach(site, to: transport)
             } catch {
                 if let context = loop.context { loop.destroy(context) }
                 throw error
@@ -60,6 +72,50 @@ final class LibraryTransport: FrameSender {
     func perform(_ command: FrameCommand, on connection: ConnectionID) {
         queue.append(.command(connection, command))
     }
+
+    // MARK: - Sites
+
+    /// Adds a site, and waits until it serves.
+    ///
+    /// - Returns: `false` if the transport has ended.
+    func attach(_ site: ListenerSite) async -> Bool {
+        let attached = Promise<Void>()
+        guard queue.append(.site(.attach(site, to: self, attached: { attached.set(()) }))) else { return false }
+        await attached.value()
+        return true
+    }
+
+    /// Cuts the connections of a site with 1001, ends its answers, and waits until nothing of it is left.
+    func detach(_ site: ConnectionID) async {
+        let left = Promise<Void>()
+        guard queue.append(.site(.leave(site) { left.set(()) })) else { return }
+        await left.value()
+    }
+
+    // MARK: - Answers
+
+    func answer(_ exchange: HTTPExchangeID, _ answer: HTTPAnswer) {
+        queue.append(.exchange(exchange, .answer(answer)))
+    }
+
+    func open(_ exchange: HTTPExchangeID, _ head: HTTPAnswer) {
+        queue.opened(exchange.connection)
+        queue.append(.exchange(exchange, .open(head)))
+    }
+
+    func append(_ exchange: HTTPExchangeID, _ part: [UInt8]) -> HTTPPartAdmission {
+        switch queue.send(part: part, of: exchange) {
+        case .accepted: .accepted
+        case .full, .overloaded: .full
+        case .closed: .closed
+        }
+    }
+
+    func close(_ exchange: HTTPExchangeID) {
+        queue.append(.exchange(exchange, .close))
+    }
+
+    // MARK: - Stopping
 
     /// Cuts every connection with 1001 and ends the thread within ``TransportLimits/closeTimeoutSeconds``.
     ///

@@ -9,6 +9,8 @@ final class ServiceQueue: Sendable {
         case message(ConnectionID, MessageKind, [UInt8])
         case command(ConnectionID, FrameCommand)
         case feed(FeedCommand)
+        case site(SiteCommand)
+        case exchange(HTTPExchangeID, HTTPExchangeCommand)
     }
 
     /// How many bytes are waiting on a connection, and how many may.
@@ -51,11 +53,20 @@ final class ServiceQueue: Sendable {
     // MARK: - Other threads
 
     func send(_ message: [UInt8], _ kind: MessageKind, on connection: ConnectionID) -> SendAdmission {
+        send(.message(connection, kind, message), cost: ServiceQueue.cost(of: message), on: connection)
+    }
+
+    /// Queues a part of an answer that has begun.
+    func send(part: [UInt8], of exchange: HTTPExchangeID) -> SendAdmission {
+        let cost = ServiceQueue.cost(of: part)
+        return send(.exchange(exchange, .append(part, cost: cost)), cost: cost, on: exchange.connection)
+    }
+
+    private func send(_ entry: Entry, cost: Int, on connection: ConnectionID) -> SendAdmission {
         state.withLock { state in
             // Only one look-up, because other threads wait for the lock.
             guard !state.isStopping, let index = state.waiting.index(forKey: connection) else { return .closed }
             let waiting = state.waiting.values[index]
-            let cost = ServiceQueue.cost(of: message)
             guard cost <= waiting.limit - waiting.bytes else { return .full }
             guard cost <= limits.allWaitingBytes - state.allWaiting else {
                 return .overloaded(slowest: ServiceQueue.slowest(in: &state) ?? connection)
@@ -63,7 +74,7 @@ final class ServiceQueue: Sendable {
             state.waiting.values[index].bytes += cost
             state.allWaiting += cost
             ServiceQueue.remember(connection, waiting.bytes + cost, in: &state)
-            append(.message(connection, kind, message), to: &state)
+            append(entry, to: &state)
             return .accepted
         }
     }

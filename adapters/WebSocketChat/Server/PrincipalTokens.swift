@@ -2,19 +2,19 @@ import AdapterSupport
 import SignalboxCore
 
 /// Maps tokens to principals. How long a lookup takes reveals nothing about the tokens.
-struct PrincipalTokens: Sendable {
+package struct PrincipalTokens: Sendable {
     /// The minimum length of a token, in bytes. A shorter one could be guessed.
-    static let shortest = 16
+    package static let shortest = 16
 
     private let names: [String]
     private let tokens: [[UInt8]]
 
-    var isEmpty: Bool { names.isEmpty }
+    package var isEmpty: Bool { names.isEmpty }
 
     /// Reads all tokens. Reading files may block, so do not call this on the cooperative pool.
     ///
     /// - Throws: `secretUnavailable`, or `invalidConfiguration` if a token is too short or two tokens are equal.
-    init(reading principals: [WebSocketPrincipal]) throws(WebSocketChatError) {
+    package init(reading principals: [WebSocketPrincipal]) throws(WebSocketChatError) {
         var owners: [[UInt8]: String] = [:]
         var tokens: [[UInt8]] = []
         for principal in principals {
@@ -47,7 +47,7 @@ struct PrincipalTokens: Sendable {
     }
 
     /// Returns the principal identified by a token. This method always compares all tokens in full.
-    func principal(presenting presented: [UInt8]) -> String? {
+    package func principal(presenting presented: [UInt8]) -> String? {
         var found: String?
         for (name, token) in zip(names, tokens) where PrincipalTokens.isSame(token, presented) {
             found = name

@@ -1,4 +1,4 @@
-import AdapterSupport
+package import AdapterSupport
 import SignalboxCore
 import Synchronization
 
@@ -18,23 +18,25 @@ final class ServerRun: Sendable {
         table = SettlementTable(answers: server.configuration.answers)
     }
 
-    /// Starts listening.
+    /// Listens and serves clients until the task is cancelled or the intake closes.
     ///
+    /// - Parameter listens: Called once the server listens.
     /// - Throws: `notListening` or `noResources`.
-    func listen() async throws(WebSocketChatError) -> LibraryTransport {
+    func serve(listens: (LibraryTransport) -> Void) async throws(WebSocketChatError) {
+        let site = ListenerSite(server.traits) { .sockets(ServerReceiver(self, transport: $0)) }
+        let transport: LibraryTransport
         do throws(TransportError) {
-            let configuration = server.configuration
-            return try await LibraryTransport.server(configuration.endpoint, limits: configuration.transportLimits) {
-                ServerReceiver(self, transport: $0)
-            }
+            transport = try await server.listener.attach(site)
         } catch {
             let code: WebSocketChatError.Code = error.code == .noResources ? .noResources : .notListening
             throw WebSocketChatError(code, error.description, source: server.source)
         }
+        listens(transport)
+        await serve(on: transport)
+        await server.listener.detach(site)
     }
 
-    /// Serves clients until the task is cancelled or the intake closes.
-    func serve(on transport: LibraryTransport) async {
+    private func serve(on transport: LibraryTransport) async {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { [room, intake] in await room.serve(intake) { _ in transport.wake() } }
@@ -49,17 +51,15 @@ final class ServerRun: Sendable {
             shutdown.advance(to: .stopping)
             transport.wake()
         }
-        transport.stop()
-        await transport.stopped()
     }
 }
 
 /// Coordinates the shutdown of a run between its task and its thread. Neither blocks the other.
 ///
 /// This type is safe to use from any thread.
-final class ServerShutdown: Sendable {
+package final class ServerShutdown: Sendable {
     /// The phases, in order. A run may skip a phase.
-    enum Phase: Int, Comparable {
+    package enum Phase: Int, Comparable, Sendable {
         case serving
         /// Requested by the task. The thread then accepts no more clients and stops reading.
         case stopping
@@ -70,19 +70,21 @@ final class ServerShutdown: Sendable {
         /// Reported by the thread when the clients have disconnected or have run out of time.
         case closed
 
-        static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
+        package static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
 
     private let phase = Mutex(Phase.serving)
     /// Fulfilled when the run reaches the phase `drained` or a later one.
-    let drained = Promise<Void>()
+    package let drained = Promise<Void>()
     /// Fulfilled when the run reaches the phase `closed`.
-    let closed = Promise<Void>()
+    package let closed = Promise<Void>()
 
-    var current: Phase { phase.withLock { $0 } }
+    package init() {}
+
+    package var current: Phase { phase.withLock { $0 } }
 
     /// Advances to a phase, unless the run has already reached it.
-    func advance(to next: Phase) {
+    package func advance(to next: Phase) {
         let reached = phase.withLock { phase in
             phase = max(phase, next)
             return phase

@@ -23,6 +23,9 @@ public final class WebSocketServer: Adapter {
     /// The server's configuration.
     public let configuration: WebSocketServerConfiguration
     let hub: ChatHub
+    let listener: WebListener
+    /// What the server serves on the listener.
+    let traits: SiteTraits
     let counters = ServerCounters()
     let log: ServerLog
     private let lifecycle = ServerLifecycle()
@@ -31,10 +34,21 @@ public final class WebSocketServer: Adapter {
     ///
     /// - Parameters:
     ///   - configuration: The configuration, which the initializer validates.
+    ///   - listener: The listener that the server shares with other sources, or `nil`, the default, for one of its own. A
+    ///     shared listener decides about address, port, certificate, HTTP limits, handshake timeout, pings and
+    ///     `allWaitingBytes`, so those values of `configuration` do not apply.
     ///   - logger: The logger for refusals and rule violations. Messages and secrets are never logged.
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration`.
-    public init(_ configuration: WebSocketServerConfiguration, logger: Logger) throws(WebSocketChatError) {
+    public init(
+        _ configuration: WebSocketServerConfiguration,
+        listener: WebListener? = nil,
+        logger: Logger
+    ) throws(WebSocketChatError) {
+        var configuration = configuration
+        if let listener { configuration.adopt(listener.configuration) }
         try configuration.validate()
+        traits = configuration.traits(isAlone: listener == nil)
+        self.listener = listener ?? WebListener(of: configuration)
         self.configuration = configuration
         if configuration.identity != nil { WebSocketVulnerabilities.warn(to: logger) }
         log = ServerLog(logger, source: configuration.source)
@@ -50,6 +64,7 @@ public final class WebSocketServer: Adapter {
                 )
             )
         )
+        listener?.announce(traits, of: configuration.source)
     }
 
     /// The source named in the configuration.
@@ -108,11 +123,11 @@ public final class WebSocketServer: Adapter {
         }
         guard let tokens = try await PrincipalTokens.reading(configuration), !Task.isCancelled else { return }
         let run = ServerRun(self, tokens: tokens, intake: intake)
-        let transport = try await run.listen()
         let before = counters.value.notTaken
-        lifecycle.listens(on: transport.port)
-        log.listening(configuration, port: transport.port)
-        await run.serve(on: transport)
+        try await run.serve { transport in
+            lifecycle.listens(on: transport.port)
+            log.listening(configuration, port: transport.port)
+        }
         log.stopped(notTaken: counters.value.notTaken - before)
     }
 }
@@ -218,7 +233,7 @@ final class ServerCounters: Sendable {
 }
 
 /// Tracks a server's runs and its port. Safe to use from any thread.
-final class ServerLifecycle: Sendable {
+package final class ServerLifecycle: Sendable {
     private struct State {
         var isRunning = false
         /// Whether the last run has ended.
@@ -229,10 +244,12 @@ final class ServerLifecycle: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Starts a run.
     ///
     /// - Returns: `false` if a run is already active.
-    func begin() -> Bool {
+    package func begin() -> Bool {
         state.withLock { state in
             guard !state.isRunning else { return false }
             // A task that asked for the port before the first run is waiting for that run.
@@ -243,11 +260,11 @@ final class ServerLifecycle: Sendable {
         }
     }
 
-    func listens(on port: UInt16) {
+    package func listens(on port: UInt16) {
         state.withLock { $0.port }.set(port)
     }
 
-    func end() {
+    package func end() {
         let port = state.withLock { state in
             defer { state = State(hasEnded: true, port: Promise(.some(nil))) }
             return state.port
@@ -256,7 +273,7 @@ final class ServerLifecycle: Sendable {
     }
 
     /// Waits for the run's port. Returns `nil` if the run has ended or the calling task is cancelled.
-    func port() async -> UInt16? {
+    package func port() async -> UInt16? {
         await state.withLock { $0.port }.valueUnlessCancelled() ?? nil
     }
 }

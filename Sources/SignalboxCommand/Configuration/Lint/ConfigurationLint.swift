@@ -1,4 +1,5 @@
 import AppScheme
+import HTTPActions
 import MQTTPush
 import Signalbox
 import SignalboxCore
@@ -121,8 +122,8 @@ struct ConfigurationLint {
 
     /// Warns about a plugin that publishes to topics that the same source subscribes to, because this creates an
     /// endless loop.
-    private func checkForLoop(_ plugin: PluginSection) {
-        guard case .publish(let section) = plugin.use, let filter = section.topic.filter else { return }
+    private func checkForLoop(_ plugin: PluginSection, _ use: PluginUse) {
+        guard case .publish(let section) = use, let filter = section.topic.filter else { return }
         let target = TopicShape(filter)
         let isLoop = routes.contains(plugin.action, from: [section.source]) { route in
             guard let shape = route.shape(of: plugin.action), target.overlaps(shape) else { return false }
@@ -153,7 +154,7 @@ struct ConfigurationLint {
             locations.plugins[plugin.action]?.warn("never called: \(reason)", .unreachablePlugin)
             return
         }
-        checkForLoop(plugin)
+        for use in plugin.use.parts { checkForLoop(plugin, use) }
         for (isUsed, value) in zip(areUsed, locations.rules[plugin.action] ?? []) where !isUsed {
             value.warn(
                 "this rule admits no message with the action '\(plugin.action)'; remove or correct it",
@@ -262,6 +263,14 @@ extension AccessSection.Condition {
             guard server.principals.contains(where: { $0.name == name }) else { return .never }
             return server.principals.count == 1 ? .always : .sometimes
         case (.client(let origin), .chat(let server)): return server.origins.contains(origin) ? .sometimes : .never
+        case (.sender(let name), .requests(let http)):
+            guard http.principals.contains(name) else { return .never }
+            return http.principals.count == 1 && !http.server.allowsAnyone ? .always : .sometimes
+        case (.senderIsAuthenticated(let authenticated), .requests(let http)):
+            if http.server.allowsAnyone && !http.principals.isEmpty { return .sometimes }
+            return authenticated == http.principals.isEmpty ? .never : .always
+        case (.senderOrigin(let origin), .requests(let http)):
+            return http.server.origins.contains(origin) ? .sometimes : .never
         default: return .never
         }
     }

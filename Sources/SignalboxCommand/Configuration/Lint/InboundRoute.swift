@@ -1,4 +1,5 @@
 import AppScheme
+import HTTPActions
 import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
@@ -14,6 +15,7 @@ struct InboundRoute {
         /// Whether the feed uses TLS, or `nil` if its URL is not read.
         case feed(isSecure: Bool?)
         case chat(WebSocketServerConfiguration)
+        case requests(HTTPSource)
         /// Events about the connection to a broker, such as a lost session, or messages from the program itself.
         case other
     }
@@ -70,6 +72,7 @@ struct InboundRoute {
         case .chat(let chat):
             let announces = chat.server.announcesConnections
             return routes(of: chat.server.frames, .chat(chat.server), from: name, announcesConnections: announces)
+        case .http(let http): return routes(of: http, from: name)
         }
     }
 
@@ -85,6 +88,17 @@ struct InboundRoute {
         let announced: [ActionName] = announcesConnections ? [.chatConnected, .chatClosed] : []
         return [text] + [binary].compactMap { $0 }
             + announced.map { InboundRoute(source: source, kind: kind, action: $0) }
+    }
+
+    private static func routes(of http: HTTPSource, from source: SourceName) -> [InboundRoute] {
+        http.server.routes.map { request in
+            var route = InboundRoute(source: source, kind: .requests(http), pattern: request.pattern.text)
+            route.action = request.action
+            route.namesNothing = isNumber(request.pattern.text)
+            if request.payload == .text { route.payload = .text }
+            if request.payload == .bytes { route.payload = .bytes }
+            return route
+        }
     }
 
     private static func routes(of links: AppRoutes, from source: SourceName) -> [InboundRoute] {

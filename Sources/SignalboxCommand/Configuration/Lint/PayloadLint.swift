@@ -92,7 +92,7 @@ struct PayloadLint {
     private func warn(_ value: YAMLValue, _ route: InboundRoute, _ use: PluginUse, _ action: ActionName) {
         let payload = route.payload == .text ? "text" : "bytes"
         let (reason, advice) =
-            switch use {
+            switch use.parts.first(where: { $0.refusesPayloads }) ?? use {
             case .echo:
                 (
                     "it returns \(payload) on a connection, but the messages of '\(route.source)' have no connection",

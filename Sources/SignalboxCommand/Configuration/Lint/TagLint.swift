@@ -73,8 +73,9 @@ struct TagLint {
     /// Adds a warning for each plugin whose tag no connection can have.
     mutating func run() {
         var targets: [SourceName: Receivers] = [:]
-        for plugin in configuration.plugins {
-            guard case .broadcast(let target, let tag?) = plugin.use else { continue }
+        let uses = configuration.plugins.flatMap { plugin in plugin.use.parts.map { (plugin, $0) } }
+        for (plugin, use) in uses {
+            guard case .broadcast(let target, let tag?) = use else { continue }
             let receivers = target.map { targets[$0] ?? Receivers([$0]) } ?? callers(of: plugin)
             if let target { targets[target] = receivers }
             guard let receiver = receivers.sources.first, !receivers.canHave(tag, tags) else { continue }
@@ -95,8 +96,9 @@ struct TagLint {
     }
 
     private mutating func addJoinedTags() {
-        for plugin in configuration.plugins {
-            guard case .join(let tag) = plugin.use else { continue }
+        let uses = configuration.plugins.flatMap { plugin in plugin.use.parts.map { (plugin, $0) } }
+        for (plugin, use) in uses {
+            guard case .join(let tag) = use else { continue }
             for source in callers(of: plugin).sources {
                 if let tag { tags[source]?.known.insert(tag) } else { tags[source]?.isOpen = true }
             }

@@ -1,4 +1,5 @@
 import AppScheme
+import HTTPActions
 import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
@@ -83,7 +84,8 @@ extension ConfigurationReader {
                 .conflictingKeys
             )
         }
-        let isPage = sources.kinds[name] != "chat" && (conditions["origin"] ?? conditions["main_frame"]) != nil
+        let isPage =
+            !["chat", "http"].contains(sources.kinds[name]) && (conditions["origin"] ?? conditions["main_frame"]) != nil
         if isPage { return page(conditions).map { .origin(source, [$0]) } }
         let keys = RuleKey.all.map(\.name).filter { conditions[$0] != nil }
         let found = keys.compactMap { key in
@@ -114,9 +116,9 @@ extension ConfigurationReader {
         case "topic": value.parsed(.badPattern) { try TopicFilter($0) }.map { .topic($0) }
         case "qos": value.integer(0...1).map { .qos($0) }
         case "retained": value.flag().map { .retained($0) }
-        case "principal": principal(value, source?.chat?.server)
-        case "authenticated": value.flag().map { .authenticated($0) }
-        case "origin": client(value, source?.chat?.server)
+        case "principal": principal(value, source)
+        case "authenticated": value.flag().map { source?.http == nil ? .authenticated($0) : .senderIsAuthenticated($0) }
+        case "origin": client(value, source)
         case "tls": value.flag().map { .tls($0) }
         case "scheme": scheme(value, source?.links)
         case "host": host(value, source?.links)
@@ -124,18 +126,20 @@ extension ConfigurationReader {
         }
     }
 
-    private func principal(_ value: YAMLValue, _ server: WebSocketServerConfiguration?) -> AccessSection.Condition? {
-        let known = server?.principals.map(\.name)
+    private func principal(_ value: YAMLValue, _ source: SourceKind?) -> AccessSection.Condition? {
+        let known = source?.http?.principals ?? source?.chat?.server.principals.map(\.name)
         return value.text().flatMap { listed($0, value, among: known, "there is no principal", "principals are") }
-            .map { .principal($0) }
+            .map { source?.http == nil ? .principal($0) : .sender($0) }
     }
 
-    private func client(_ value: YAMLValue, _ server: WebSocketServerConfiguration?) -> AccessSection.Condition? {
+    private func client(_ value: YAMLValue, _ source: SourceKind?) -> AccessSection.Condition? {
         let origin = value.parsed { try WebOrigin($0) }
         guard let origin else { return nil }
-        let known = server?.origins.map(\.description)
+        let known = (source?.http?.server.origins ?? source?.chat?.server.origins)?.map(\.description)
         let meaning = "no client can connect with the origin"
-        return listed(origin.description, value, among: known, meaning, "origins are").map { _ in .client(origin) }
+        return listed(origin.description, value, among: known, meaning, "origins are").map { _ in
+            source?.http == nil ? .client(origin) : .senderOrigin(origin)
+        }
     }
 
     private func scheme(_ value: YAMLValue, _ links: LinksSource?) -> AccessSection.Condition? {
@@ -186,9 +190,9 @@ private struct RuleKey {
         RuleKey(name: "topic", kinds: ["mqtt"], refusal: "has no topics"),
         RuleKey(name: "qos", kinds: ["mqtt"], refusal: "is not an MQTT source"),
         RuleKey(name: "retained", kinds: ["mqtt"], refusal: "is not an MQTT source"),
-        RuleKey(name: "principal", kinds: ["chat"], refusal: "is not a chat"),
-        RuleKey(name: "authenticated", kinds: ["chat"], refusal: "is not a chat"),
-        RuleKey(name: "origin", kinds: ["script", "chat"], refusal: "has no origins"),
+        RuleKey(name: "principal", kinds: ["chat", "http"], refusal: "has no principals"),
+        RuleKey(name: "authenticated", kinds: ["chat", "http"], refusal: "has no principals"),
+        RuleKey(name: "origin", kinds: ["script", "chat", "http"], refusal: "has no origins"),
         RuleKey(name: "main_frame", kinds: ["script"], refusal: "is not a page"),
         RuleKey(name: "tls", kinds: ["feed"], refusal: "is not a feed"),
         RuleKey(name: "scheme", kinds: ["links"], refusal: "has no links"),

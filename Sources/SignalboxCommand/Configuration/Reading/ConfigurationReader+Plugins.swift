@@ -28,11 +28,12 @@ extension ConfigurationReader {
                 keys.read("circuit_breaker", &section.circuitBreaker, circuitBreaker)
                 guard let action, let use else { return nil }
                 checkInline(&section, use, keys)
-                checkConnections(section.use, from, keys, sources)
+                for part in section.use.parts { checkConnections(part, from, keys, sources) }
+                checkAggregate(section, keys)
                 checkAckDeadline(section, keys, sources: sources, bounds: bounds)
                 locations.rules[action] = from.map(\.value)
                 locations.from[action] = keys.optional("from")
-                locations.tags[action] = keys.optional("tag")
+                locations.tags[action] = keys.optional("tag") ?? firstTag(keys)
                 return section
             }
         }
@@ -136,7 +137,7 @@ extension ConfigurationReader {
     }
 
     /// The keys that only some plugins may have, and the plugins that may have them.
-    private static let owners = [
+    static let owners = [
         ("path", ["file"]), ("value", ["reply"]), ("tag", ["broadcast", "join", "leave"]),
         ("to", ["broadcast", "send"]), ("source", ["publish"]), ("topic", ["send", "publish"]),
         ("qos", ["send", "publish"]), ("retain", ["send", "publish"]), ("reply", ["send"]),
@@ -147,16 +148,52 @@ extension ConfigurationReader {
         ("restart", ["process"]), ("start_limit", ["process"]),
         ("url", ["http"]), ("method", ["http"]), ("headers", ["http"]), ("bearer", ["http"]),
         ("signature", ["http"]), ("trust", ["http"]), ("identity", ["http"]), ("connect_timeout", ["http"]),
-        ("max_response", ["http"]),
+        ("max_response", ["http"]), ("body", ["map"]),
     ]
 
     private func use(_ keys: YAMLMapping, sources: SourceNames) -> PluginUse? {
-        let advice = "expected one of \(PluginUse.keywords.joined(separator: ", "))"
-        let keyword = keys.required("use", advice)?.keyword(of: PluginUse.keywords, "a plugin")
-        for (key, owners) in ConfigurationReader.owners {
+        let keyword = keyword(keys, of: PluginUse.keywords, "a plugin") { word in
+            guard PluginUse.stepOnlyKeywords.contains(word) else { return nil }
+            return
+                "'\(word)' alone has no effect; write use: chain, and steps: with it and the step that it decides about"
+        }
+        checkOwners(keys, keyword, ConfigurationReader.owners + [("steps", ["chain"])])
+        return keyword == "chain" ? chain(keys, sources) : use(keyword, keys, sources)
+    }
+
+    /// Returns the value of `use`.
+    ///
+    /// - Parameter refusal: Returns why a word that has a meaning elsewhere cannot be used here.
+    func keyword(
+        _ keys: YAMLMapping,
+        of keywords: [String],
+        _ meaning: String,
+        _ refusal: (String) -> String?
+    ) -> String? {
+        let advice = "expected one of \(keywords.joined(separator: ", "))"
+        guard let value = keys.required("use", advice) else { return nil }
+        if let reason = value.characters.flatMap(refusal) { return value.refused(reason, .conflictingKeys) }
+        return value.keyword(of: keywords, meaning)
+    }
+
+    /// Reports each key that another function has.
+    func checkOwners(_ keys: YAMLMapping, _ keyword: String?, _ owners: [(String, [String])]) {
+        for (key, owners) in owners {
             guard let value = keys.optional(key), let keyword, !owners.contains(keyword) else { continue }
             value.reportError("only 'use: \(owners.joined(separator: ", "))' can have '\(key)'", .conflictingKeys)
         }
+    }
+
+    /// Returns the `tag` of the first step that has one.
+    private func firstTag(_ keys: YAMLMapping) -> YAMLValue? {
+        guard let steps = keys.optional("steps"), steps.isList else { return nil }
+        return steps.list()?.lazy.compactMap { step in
+            step.isMapping ? step.anyMapping()?.entries.first { $0.name == "tag" }?.value : nil
+        }.first
+    }
+
+    /// Returns a plugin that can also be a step.
+    func use(_ keyword: String?, _ keys: YAMLMapping, _ sources: SourceNames) -> PluginUse? {
         return switch keyword {
         case "log": .log
         case "print": .print
@@ -174,6 +211,10 @@ extension ConfigurationReader {
         case "join": tag(keys).map { .join(tag: $0) }
         case "leave": tag(keys).map { .leave(tag: $0) }
         case "publish": publish(keys, through: "source", sources).map(PluginUse.publish)
+        case "map":
+            keys.required("body", "write the body, such as body: { id: \"{/id}\" }").flatMap(template).map(
+                PluginUse.map
+            )
         default: nil
         }
     }

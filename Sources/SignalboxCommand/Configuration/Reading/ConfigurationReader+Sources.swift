@@ -46,6 +46,7 @@ extension ConfigurationReader {
         case "links": return links(found.value, limits).map(SourceKind.links)
         case "feed": return feed(found.value, of: source, limits).map(SourceKind.feed)
         case "chat": return chat(found.value, of: source, limits).map(SourceKind.chat)
+        case "http": return requests(found.value, of: source, limits).map(SourceKind.http)
         default: return mqtt(found.value, of: source, limits).map(SourceKind.mqtt)
         }
     }

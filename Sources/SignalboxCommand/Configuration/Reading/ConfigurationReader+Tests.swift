@@ -105,6 +105,8 @@ extension ConfigurationReader {
         facts.handler = keys.optional("handler")?.parsed(.badName) { try ActionName($0) }
         facts.principal = keys.optional("principal")?.text()
         keys.read("binary", &facts.binary) { $0.flag() }
+        facts.path = keys.optional("path")?.text()
+        facts.contentType = keys.optional("content_type")?.text()
         return facts
     }
 }
@@ -291,6 +293,7 @@ extension ConfigurationReader {
             let reasons = ConfigurationReader.rejections + ConfigurationReader.failures
             word = value.keyword(of: reasons, "a reason that a test can have")
         case .action: word = value.parsed(.badName) { try ActionName($0).text }
+        case .droppedBy: word = value.keyword(of: PluginUse.dropping, "a step that drops messages")
         case .plugin: word = value.keyword(of: PluginUse.keywords, "a plugin")
         case .policy: word = value.keyword(of: NavigationPolicy.allCases.map(\.rawValue), "a policy")
         case .id, .path, .decider: word = value.text()

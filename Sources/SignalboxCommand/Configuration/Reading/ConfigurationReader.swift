@@ -1,6 +1,7 @@
 import AppScheme
 import Signalbox
 import SignalboxCore
+import WebSocketChat
 
 /// Reads a configuration file. The reader continues after an error, so that one run reports all errors.
 ///
@@ -151,8 +152,10 @@ struct ConfigurationReader {
 
     private func readSources(of keys: YAMLMapping, into configuration: inout RunConfiguration) {
         let before = problems.mistakes
+        if let listeners = keys.optional("listeners") { readListeners(listeners) }
         let sources = keys.required("sources", "name at least one source below it")?.anyMapping()
         configuration.sources = sources.map { self.sources($0, configuration.limits) } ?? []
+        checkListeners(of: configuration.sources)
         if let list = keys.required("plugins", "name at least one plugin below it")?.list() {
             let names = SourceNames(sources, configuration.sources)
             configuration.plugins = plugins(list, sources: names, bounds: configuration.supervisor)
@@ -186,6 +189,8 @@ final class ConfigurationLocations {
     var deduplicated: Set<SourceName> = []
     /// The `durability` of each source that has a journal.
     var journals: [YAMLValue] = []
+    /// The listeners by their keys, even those with errors.
+    var listeners: [String: WebListenerConfiguration] = [:]
     /// Where the actions of the plugins are named.
     var plugins: [ActionName: YAMLValue] = [:]
     /// The entries in each plugin's `from`, in order.

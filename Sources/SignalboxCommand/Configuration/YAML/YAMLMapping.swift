@@ -22,6 +22,8 @@ final class YAMLMapping {
         "links": "{ routes: [ { pattern: myapp://cart, action: cart } ], standard_input: true }",
         "feed": "{ url: wss://HOST/PATH }",
         "chat": "{ port: 8080, absent_origin: allowed }",
+        "httpSource": "{ port: 8080, principals: { NAME: { file: FILE } } }",
+        "listener": "{ port: 8080 }",
         "hold": "hold: 5s",
         "plugin": "{ action: NAME, use: log, from: [SOURCE] }",
     ]

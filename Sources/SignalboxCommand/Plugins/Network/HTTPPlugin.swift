@@ -9,13 +9,12 @@ import Synchronization
 struct HTTPPlugin: Sendable {
     let section: HTTPSection
     let client: HTTPClient
-    /// The maximum time of a request, which can be retried after it.
-    let timeout: Duration
 
     /// Sends the action and returns the reply as JSON text.
     ///
+    /// - Parameter timeout: The maximum time of the request, which can be retried after it.
     /// - Throws: ``HTTPFailure``, or `CancellationError` if the call is cancelled.
-    func reply(to info: RawBody, _ context: ActionContext) async throws -> Bytes {
+    func reply(to info: RawBody, _ context: ActionContext, timeout: Duration) async throws -> Bytes {
         let body = ActionRecord.shown(info, context)
         let secrets = try await HTTPSecrets.read(for: section)
         var request = HTTPRequest(section.url, method: section.method, body: Array(body.bytes))

@@ -21,20 +21,18 @@ struct ExecPlugin: Sendable {
 
     let section: ExecSection
     private let launch: ProgramLaunch
-    private let timeout: Duration
 
-    /// - Parameter timeout: How long a program may run.
-    init(_ section: ExecSection, timeout: Duration) {
+    init(_ section: ExecSection) {
         self.section = section
-        self.timeout = timeout
         launch = ProgramLaunch(section.command, endLimit: ExecPlugin.killDelay)
     }
 
     /// Runs the program and returns the reply as JSON text.
     ///
+    /// - Parameter timeout: How long the program may run.
     /// - Throws: ``ProgramFailure``, `Outcome.Failure` if the program takes too long, or `CancellationError` if the call is
     ///   cancelled.
-    func reply(to info: RawBody, _ context: ActionContext) async throws -> Bytes {
+    func reply(to info: RawBody, _ context: ActionContext, timeout: Duration) async throws -> Bytes {
         let result = Promise<Result<Bytes, any Error>>()
         // The end of a program that ignores SIGTERM takes a while, for which no message waits.
         let program = Task { result.set(await Result.of { try await run(info, context) }) }

@@ -1,5 +1,6 @@
 import AppScheme
 import Foundation
+import HTTPActions
 import JSBridge
 import MQTTPush
 import NavigationChain
@@ -60,6 +61,10 @@ enum KnownKeys {
             "route": labels(route), "feed": labels(feed),
             "proxy": labels(try WebSocketProxy("http://h")),
             "chat": labels(WebSocketServerConfiguration(source: "c", port: 0)),
+            "listener": labels(WebListenerConfiguration(port: 0)),
+            "httpSource": labels(HTTPActionConfiguration(source: "h")),
+            "requestRoute": labels(HTTPActionRoute.named),
+            "requestSignature": labels(HTTPActionSignature("a", scheme: .signalbox, key: .file("b"))),
             "frames": labels(WebSocketFrames()), "reconnect": labels(WebSocketReconnect()),
             "plugin": labels(PluginOptions<RawBody>()) + ["action"],
             "retry": labels(RetryPolicy()), "circuitBreaker": labels(CircuitBreakerPolicy()),
@@ -104,6 +109,10 @@ enum KnownKeys {
         _ = AccessRule.any([
             .chat(principal: "a", source: "b"), .chat(authenticated: true, source: "b"), .feed(tls: true, source: "b"),
             .chat(origin: try WebOrigin("https://a"), source: "b"),
+        ])
+        _ = AccessRule.any([
+            .http(principal: "a", source: "b"), .http(authenticated: true, source: "b"),
+            .http(origin: try WebOrigin("https://a"), source: "b"),
         ])
         _ = WebSocketTrust.authority(file: "a")
         _ = MQTTSecurity.preSharedKey(identity: "a", key: .file("b"), allowsShort: true)

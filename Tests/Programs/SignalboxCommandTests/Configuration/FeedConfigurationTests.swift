@@ -190,7 +190,7 @@ import WebSocketChat
     }
 
     @Test(arguments: [
-        ("{ source: feed, principal: a }", "the source 'feed' is not a chat; remove 'principal'"),
+        ("{ source: feed, principal: a }", "the source 'feed' has no principals; remove 'principal'"),
         (
             "{ source: feed, origin: 'https://a.example' }",
             "the source 'feed' has no origins; remove 'origin'"

@@ -125,7 +125,7 @@ import Testing
 
     @Test(arguments: [
         ("    mqttt:", ["3:5: sources.push.mqttt: unknown key 'mqttt'; did you mean 'mqtt'?"]),
-        ("    window:", ["2:8: sources.push: 'mqtt', 'script', 'links', 'feed' or 'chat' is missing;"]),
+        ("    window:", ["2:8: sources.push: 'mqtt', 'script', 'links', 'feed', 'chat' or 'http' is missing;"]),
     ])
     func aSourceHasExactlyOneKind(_ line: String, _ problems: [String]) {
         let lines = ["sources:", "  push: ", line + " {}"] + ConfigurationFixture.lines[7...]

@@ -5,7 +5,8 @@ import CLibwebsockets
 final class LibraryLoop: ServiceLoop {
     let queue: ServiceQueue
     let limits: TransportLimits
-    let server: LibraryServer
+    let endpoint: ServerEndpoint
+    var sites = LoadedSites()
     let tables: LibraryTables
     var connections: [ConnectionID: LibraryConnection] = [:]
     var paused: [ConnectionID: LibraryConnection] = [:]
@@ -15,12 +16,15 @@ final class LibraryLoop: ServiceLoop {
     /// The frames that the next write sends. Empty, except within a write callback.
     var frames: FrameBatch
     var pageTransfers: [OpaquePointer: PageTransfer] = [:]
+    var exchanges = HTTPExchanges()
+    /// The connections of which the library had read more when their last request ended.
+    var buffering: Set<OpaquePointer> = []
     /// The HTTP connections, which are those that have not upgraded.
     var http: HTTPConnections<OpaquePointer>
     private(set) var isDestroying = false
     // The library sets this pointer to NULL when the context is destroyed.
     private let contextPointer: UnsafeMutablePointer<OpaquePointer?>
-    private let eventLoop: EventLoop
+    let eventLoop: EventLoop
     private let stopping = LibraryTimer()
     private let ticking = LibraryTimer()
     private var shouldStop = false
@@ -33,15 +37,15 @@ final class LibraryLoop: ServiceLoop {
     // The maximum size of one read, in bytes, which is allocated for each connection.
     private static let receiveBytes = 4_096
 
-    init(queue: ServiceQueue, limits: TransportLimits, server: LibraryServer) throws(TransportError) {
+    init(queue: ServiceQueue, limits: TransportLimits, endpoint: ServerEndpoint) throws(TransportError) {
         self.queue = queue
         self.limits = limits
-        self.server = server
-        http = HTTPConnections(server.endpoint.http)
+        self.endpoint = endpoint
+        http = HTTPConnections(endpoint.http)
         tables = LibraryTables(
             receiveBytes: LibraryLoop.receiveBytes,
             callback: libraryCallback,
-            subprotocols: server.endpoint.subprotocols,
+            subprotocols: endpoint.subprotocols,
             limits: limits
         )
         outgoing = OutgoingBuffer(keepsContent: true)
@@ -88,8 +92,6 @@ final class LibraryLoop: ServiceLoop {
     /// The context, or `nil` once it has been destroyed.
     var context: OpaquePointer? { contextPointer.pointee }
 
-    var receiver: any ServerFrameReceiver { server.receiver }
-
     /// Serves connections until the queue is stopped, and then destroys the context.
     func run() {
         guard let context else { return }
@@ -99,32 +101,40 @@ final class LibraryLoop: ServiceLoop {
         queue.attach { lws_cancel_service(OpaquePointer(bitPattern: address)) }
         tick()
         // The thread could not be woken before this point, so some commands may already be pending.
-        receiver.passEnded()
+        endPass()
         performCommands()
         while !shouldStop {
             eventLoop.runOnce()
             // What the end of the pass causes here, such as the answers of plugins that run inline, needs no wake-up.
             queue.awake()
-            receiver.passEnded()
+            endPass()
             performCommands()
             outgoing.release()
         }
         destroy(context)
     }
 
+    private func endPass() {
+        for site in sites.all { site.events.passEnded() }
+    }
+
     private func tick() {
         guard let context else { return }
         ticking.start(context, seconds: LibraryLoop.tickSeconds) { [unowned self] in
             watchPaused()
+            watchExchanges()
             closeOverdueHTTP()
-            receiver.ticked()
+            for site in sites.all { site.events.ticked() }
+            cutLeavingSites()
             tick()
         }
     }
 
     /// Destroys the context, even if its loop has never run.
     func destroy(_ context: OpaquePointer) {
-        _ = queue.detach()
+        for entry in queue.detach() {
+            if case .site(let command) = entry { command.abandon() }
+        }
         stopping.stop(context)
         ticking.stop(context)
         isDestroying = true
@@ -138,7 +148,9 @@ final class LibraryLoop: ServiceLoop {
         }
         if let left = contextPointer.pointee { ContextFactory.destroy(left) }
         for connection in Array(connections.values) { finish(connection, connection.closeReason ?? .stopped) }
-        receiver.passEnded()
+        endAllExchanges()
+        endPass()
+        for site in sites.all { site.left?() }
     }
 
     // MARK: - Connections
@@ -158,14 +170,16 @@ final class LibraryLoop: ServiceLoop {
         paused[connection.id] = nil
         connection.handle = nil
         queue.closed(connection.id)
-        receiver.closed(connection.id, reason)
+        connection.receiver.closed(connection.id, reason)
+        connection.site.members -= 1
+        removeIfLeft(connection.site)
     }
 
     func open(_ connection: LibraryConnection) {
         connection.phase = .open
         connection.handshake.isCompressed = connection.agreement != nil
-        queue.opened(connection.id)
-        receiver.opened(connection.id, connection.handshake)
+        queue.opened(connection.id, limit: connection.site.site.traits.waitingBytes)
+        connection.receiver.opened(connection.id, connection.handshake)
         if connection.cut != nil, let handle = connection.handle { lws_callback_on_writable(handle) }
     }
 
@@ -177,9 +191,10 @@ final class LibraryLoop: ServiceLoop {
         guard queue.isStopping, !shouldStop, let context else { return }
         if !stopping.isRunning {
             for connection in Array(connections.values) { cut(connection, .goingAway, reason: "") }
+            endStreams(of: nil)
             stopping.start(context, seconds: limits.closeTimeoutSeconds) { [unowned self] in shouldStop = true }
         }
-        if connections.isEmpty { shouldStop = true }
+        if connections.isEmpty && exchanges.isEmpty { shouldStop = true }
     }
 }
 
@@ -204,6 +219,8 @@ extension LibraryLoop {
             closed(handle)
         case LWS_CALLBACK_WSI_DESTROY:
             pageTransfers[handle] = nil
+            endExchange(of: handle)
+            buffering.remove(handle)
             http.remove(handle)
             // Most connections have already ended at this point, but not one that has never opened.
             if let connection = connection(of: handle) {

@@ -27,7 +27,7 @@ extension LibraryLoop {
             // The next connection can use the descriptor of the evicted one.
             if decision != .refused { apply(decision) }
             destroyEvicted()
-            server.receiver.descriptorsExhausted()
+            sites.events?.descriptorsExhausted()
             return -1
         }
         let isAdmitted = apply(decision)
@@ -43,10 +43,10 @@ extension LibraryLoop {
         case .admitted: return true
         case .evicting(let handle):
             discard(handle)
-            server.receiver.evicted()
+            sites.events?.evicted()
             return true
         case .refused:
-            server.receiver.limitReached()
+            sites.events?.limitReached()
             return false
         case .expired: return false
         }
@@ -62,8 +62,8 @@ extension LibraryLoop {
         for handle in http.closing { discard(handle) }
     }
 
-    // The library destroys the connection the next time it checks its timers, without sending what is buffered for it.
-    private func discard(_ handle: OpaquePointer) {
+    /// Makes the library destroy the connection the next time it checks its timers, without sending what is buffered for it.
+    func discard(_ handle: OpaquePointer) {
         lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
     }
 
@@ -113,13 +113,46 @@ extension LibraryLoop {
 
 extension LibraryLoop {
     /// Answers a request that does not upgrade.
-    func beginPage(_ handle: OpaquePointer, _ path: String) -> Int32 {
-        guard apply(http.beginRequest(handle, at: .now)) else { return -1 }
+    func beginRequest(_ handle: OpaquePointer, _ path: String) -> Int32 {
+        guard apply(http.beginRequest(handle, at: .now)), !hasBufferedBody(handle) else { return -1 }
         // The library would apply a request's timeout to each document. The limits in `http` apply instead.
         lws_set_timeout(handle, NO_PENDING_TIMEOUT, 0)
         let isHead = lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) > 0
-        guard isHead || lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0 else { return refuse(handle, .wrongMethod) }
-        guard let page = server.endpoint.pages[path] else { return refuse(handle, .notFound) }
+        let isRead = isHead || lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0
+        if isRead, let page = sites.page(at: path) { return begin(page, isHead: isHead, on: handle) }
+        if let site = sites.site(servingAt: path), let receiver = site.requests {
+            return beginExchange(handle, site, receiver)
+        }
+        return refuse(handle, isRead ? .notFound : .wrongMethod)
+    }
+
+    /// Ends a request, so that the next one on the connection can begin.
+    ///
+    /// - Returns: `false` if the connection must close.
+    func completeTransaction(_ handle: OpaquePointer) -> Bool {
+        guard lws_http_transaction_completed(handle) == 0 else { return false }
+        // Only if it has read more input, the library keeps the memory of the headers, and this call then changes the text.
+        var probe: CChar = 1
+        lws_hdr_custom_copy(handle, &probe, 1, "x:", 2)
+        if probe == 0 { buffering.insert(handle) }
+        return true
+    }
+
+    /// Returns whether the request has a body, and the library had read it before the last request ended.
+    ///
+    /// libwebsockets 4.1.6 takes the head of such a request for its body, and then never returns. A client that sends requests
+    /// without waiting for answers must be prepared for the connection to close (RFC 9112, 9.3.2).
+    private func hasBufferedBody(_ handle: OpaquePointer) -> Bool {
+        guard buffering.remove(handle) != nil else { return false }
+        let isBodiless =
+            lws_hdr_total_length(handle, WSI_TOKEN_HTTP_CONTENT_LENGTH) == 0
+            && lws_hdr_total_length(handle, WSI_TOKEN_POST_URI) == 0
+            && lws_hdr_total_length(handle, WSI_TOKEN_PUT_URI) == 0
+            && lws_hdr_total_length(handle, WSI_TOKEN_PATCH_URI) == 0
+        return !isBodiless
+    }
+
+    private func begin(_ page: WebSocketPage, isHead: Bool, on handle: OpaquePointer) -> Int32 {
         guard writeHead(of: page, to: handle) else { return -1 }
         pageTransfers[handle] = PageTransfer(page: page, isWritten: isHead)
         if isHead { return continuePage(handle) }
@@ -163,7 +196,7 @@ extension LibraryLoop {
             return 0
         }
         pageTransfers[handle] = nil
-        guard !http.isLast(handle), lws_http_transaction_completed(handle) == 0 else { return -1 }
+        guard !transfer.closes, !http.isLast(handle), completeTransaction(handle) else { return -1 }
         http.answered(handle)
         return 0
     }
@@ -183,8 +216,15 @@ extension LibraryLoop {
 struct PageTransfer {
     let page: WebSocketPage
     var sent = 0
+    /// Whether the connection closes once everything has been sent.
+    var closes = false
     /// Whether the library has accepted the whole document. It may still be buffering some of it.
     var isWritten = false
+
+    /// Returns the transfer of a response that has already been written.
+    static func written(closes: Bool) -> PageTransfer {
+        PageTransfer(page: WebSocketPage(contentType: "", body: []), closes: closes, isWritten: true)
+    }
 
     /// The maximum number of bytes written at once.
     static let stepBytes = 16_384

@@ -16,14 +16,14 @@ extension LibraryLoop {
             endsFrame: flags & 4 != 0,
             reserved: UInt8(truncatingIfNeeded: flags) & 0x70
         )
-        act(on: connection.decoder.decode(chunk) { receiver.received($0, on: connection.id) }, connection)
+        act(on: connection.decoder.decode(chunk) { connection.receiver.received($0, on: connection.id) }, connection)
         return 0
     }
 
     /// Delivers the input that was held back while the connection was paused.
     func receiveRest(of connection: LibraryConnection) {
         guard connection.phase == .open, connection.cut == nil else { return connection.decoder.discardHeld() }
-        act(on: connection.decoder.resume { receiver.received($0, on: connection.id) }, connection)
+        act(on: connection.decoder.resume { connection.receiver.received($0, on: connection.id) }, connection)
     }
 
     private func act(on outcome: FrameDecoder.Outcome, _ connection: LibraryConnection) {
@@ -46,7 +46,7 @@ extension LibraryLoop {
                 closeReason: .protocolViolation(.protocolError)
             )
         }
-        receiver.ponged(connection.id)
+        connection.receiver.ponged(connection.id)
     }
 
     /// Handles the peer's close frame. If the result is not 0, the connection is dropped without an answer.
@@ -104,7 +104,7 @@ extension LibraryLoop {
 
     /// Returns whether this offer is the chosen one. Called once for each of the client's offers, in order.
     func acceptsOffer(_ handle: OpaquePointer) -> Bool {
-        guard server.endpoint.compresses, let connection = connection(of: handle),
+        guard let connection = connection(of: handle), connection.site.site.traits.compresses,
             let offers = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle),
             let chosen = DeflateAgreement.chosen(from: offers)
         else { return false }

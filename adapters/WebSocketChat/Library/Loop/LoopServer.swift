@@ -1,12 +1,6 @@
 import AdapterSupport
 import CLibwebsockets
 
-/// A server loop's settings and receiver. Only the service's thread uses them.
-struct LibraryServer {
-    let endpoint: ServerEndpoint
-    let receiver: any ServerFrameReceiver
-}
-
 extension LibraryLoop {
     /// Starts listening.
     ///
@@ -15,7 +9,6 @@ extension LibraryLoop {
         guard let context else {
             throw TransportError(code: .noResources, description: "there is no library context to listen with")
         }
-        let endpoint = server.endpoint
         if let identity = endpoint.identity,
             let problem = CertificateFiles.problem(certificate: identity.certificateFile, key: identity.keyFile)
         {
@@ -30,7 +23,7 @@ extension LibraryLoop {
         info.http_proxy_address = tables.noProxy
         info.alpn = tables.keep("http/1.1")
         info.timeout_secs_ah_idle = limits.connectWithin
-        info.keepalive_timeout = Int32(clamping: limits.connectWithin)
+        info.keepalive_timeout = endpoint.http.idleSeconds ?? Int32(clamping: limits.connectWithin)
         info.options = UInt64(LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS)
         // For an IPv4 address, libwebsockets 4.1.6 would create a dual-stack socket, store the address in the wrong
         // field, and listen on every address of the machine.
@@ -81,13 +74,15 @@ extension LibraryLoop {
             open(connection)
             return 0
         case LWS_CALLBACK_HTTP:
-            return beginPage(
-                handle,
-                PeerText.sanitized(UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length), limit: 1_024)
-            )
+            let path = UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length)
+            return beginRequest(handle, PeerText.sanitized(path, limit: 1_024))
+        case LWS_CALLBACK_HTTP_BODY:
+            return receivedBody(handle, UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : length))
+        case LWS_CALLBACK_HTTP_BODY_COMPLETION: return completedBody(handle)
         case LWS_CALLBACK_HTTP_WRITEABLE: return continuePage(handle)
         case LWS_CALLBACK_CLOSED_HTTP:
             pageTransfers[handle] = nil
+            endExchange(of: handle)
             return 0
         // The library treats CONNECT as a switch to a raw connection, which it would never cut.
         case LWS_CALLBACK_RAW_ADOPT, LWS_CALLBACK_RAW_RX, LWS_CALLBACK_RAW_WRITEABLE: return -1
@@ -98,13 +93,18 @@ extension LibraryLoop {
     private func decide(_ handle: OpaquePointer) -> Int32 {
         // The receiver counts the connection once it has decided, so everything that can fail comes first.
         guard !queue.isStopping, !http.closing.contains(handle) else { return -1 }
-        let connection = LibraryConnection(.next())
         let request = LibraryLoop.request(of: handle)
-        if let refusal = server.receiver.refusal(of: request, for: connection.id) { return refuse(handle, refusal) }
+        guard let site = sites.site(upgradingAt: request.path), let receiver = site.sockets else {
+            return refuse(handle, .notFound)
+        }
+        guard connections.count < endpoint.webSockets ?? .max else { return refuse(handle, .unavailable) }
+        let connection = LibraryConnection(.next(), of: site, receiver)
+        if let refusal = receiver.refusal(of: request, for: connection.id) { return refuse(handle, refusal) }
         http.remove(handle)
         connection.handle = handle
         connection.handshake.request = request
         connections[connection.id] = connection
+        site.members += 1
         lws_set_opaque_user_data(handle, UnsafeMutableRawPointer(bitPattern: UInt(connection.id.number)))
         return 0
     }
@@ -154,8 +154,10 @@ extension LibraryLoop {
         guard let name = LibraryText.header(WSI_TOKEN_UPGRADE, of: handle)?.lowercased() else { return -1 }
         switch name {
         case "websocket":
-            guard let refusal = upgradeRefusal(handle) else { return 0 }
-            server.receiver.refused(status: refusal.status, from: LibraryLoop.peerAddress(of: handle))
+            let path = LibraryText.whole(WSI_TOKEN_GET_URI, of: handle) ?? ""
+            guard let site = sites.site(upgradingAt: path) else { return refuse(handle, .notFound) }
+            guard let refusal = upgradeRefusal(handle, subprotocols: site.site.traits.subprotocols) else { return 0 }
+            site.sockets?.refused(status: refusal.status, from: LibraryLoop.peerAddress(of: handle))
             return refuse(handle, refusal)
         // Otherwise, the library would switch to HTTP/2.
         case "h2c": return refuse(handle, .malformed("Only WebSocket can be upgraded to."))
@@ -164,7 +166,7 @@ extension LibraryLoop {
         }
     }
 
-    private func upgradeRefusal(_ handle: OpaquePointer) -> HTTPRefusal? {
+    private func upgradeRefusal(_ handle: OpaquePointer, subprotocols: [String]) -> HTTPRefusal? {
         guard lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0 else { return .wrongMethod }
         if LibraryText.isRepeated(WSI_TOKEN_ORIGIN, of: handle) { return .forbidden }
         for token in [WSI_TOKEN_HOST, WSI_TOKEN_HTTP_AUTHORIZATION, WSI_TOKEN_KEY, WSI_TOKEN_VERSION]
@@ -182,10 +184,10 @@ extension LibraryLoop {
         guard LibraryLoop.isKey(LibraryText.header(WSI_TOKEN_KEY, of: handle) ?? "") else {
             return .malformed("The header Sec-WebSocket-Key is missing, or is not 16 bytes in Base64.")
         }
-        return listHeaderRefusal(handle)
+        return listHeaderRefusal(handle, subprotocols: subprotocols)
     }
 
-    private func listHeaderRefusal(_ handle: OpaquePointer) -> HTTPRefusal? {
+    private func listHeaderRefusal(_ handle: OpaquePointer, subprotocols supported: [String]) -> HTTPRefusal? {
         let connection = LibraryText.header(WSI_TOKEN_CONNECTION, of: handle) ?? ""
         guard connection.utf8.count <= LibraryLoop.listLimit else {
             return .tooLarge("The header Connection has more than \(LibraryLoop.listLimit) bytes.")
@@ -202,7 +204,6 @@ extension LibraryLoop {
             return .tooLarge("The header Sec-WebSocket-Protocol has more than \(LibraryLoop.listLimit) bytes.")
         }
         // The library drops a request that asks for subprotocols if it supports none of them.
-        let supported = server.endpoint.subprotocols
         guard offered.isEmpty || LibraryText.list(offered).contains(where: supported.contains) else {
             return .malformed("None of the offered subprotocols is supported.")
         }

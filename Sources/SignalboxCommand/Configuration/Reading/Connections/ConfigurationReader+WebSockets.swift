@@ -8,11 +8,8 @@ extension ConfigurationReader {
         value.mapping("chat") { keys in
             var server = WebSocketServerConfiguration(source: name, port: 0)
             server.limits = limits
-            keys.read("address", &server.address) { text($0, unread: "127.0.0.1") }
-            let port = keys.required("port", "0 lets the system choose")?.integer(0...Int(UInt16.max))
-            server.port = port.flatMap(UInt16.init(exactly:)) ?? 0
+            let listener = chatListener(keys, &server)
             keys.read("path", &server.path) { $0.text() }
-            keys.read("identity", &server.identity) { identity($0, WebSocketIdentity.init) }
             let hasMistakes = !readClients(of: keys, into: &server)
             keys.read("query_tokens", &server.queryTokens) { $0.flag() }
             keys.read("subprotocols", &server.subprotocols, texts)
@@ -21,7 +18,7 @@ extension ConfigurationReader {
             keys.read("answers", &server.answers) { $0.flag() }
             keys.read("announce_connections", &server.announcesConnections) { $0.flag() }
             readBounds(of: keys, into: &server)
-            var chat = ChatSource(server: server)
+            var chat = ChatSource(server: server, listener: listener ?? nil)
             for document in keys.optional("pages").flatMap(documents) ?? [] {
                 chat.files[document.path] = document.file
                 chat.server.pages[document.path] = WebSocketPage(contentType: document.type, body: [])
@@ -30,11 +27,35 @@ extension ConfigurationReader {
                 $0.isKeyword("none") ? .some(nil) : $0.text().map(Optional.some)
             }
             let isReachable = checkReachability(chat.server, keys, hasMistakes: hasMistakes)
-            guard port != nil else { return nil }
+            guard listener != nil else { return nil }
             // If no client can reach the server, that error was already reported.
             if isReachable { value.check { try chat.server.validate() } }
             return chat
         }
+    }
+
+    /// The settings that a named listener replaces.
+    private static let listenerKeys = [
+        "port", "address", "identity", "http_connections", "http_connections_per_address", "http_requests",
+        "http_timeout",
+        "handshake_timeout", "ping_after", "silence_limit", "all_waiting_bytes",
+    ]
+
+    /// Reads where a chat listens.
+    ///
+    /// - Returns: The named listener, or `nil` within the optional if the chat has one of its own; `nil` if there is an error.
+    private func chatListener(_ keys: YAMLMapping, _ server: inout WebSocketServerConfiguration) -> ListenerSection?? {
+        if keys.optional("listener") != nil {
+            guard let shared = listener(keys, replacing: ConfigurationReader.listenerKeys) else { return nil }
+            server.adopt(shared.configuration)
+            return .some(shared)
+        }
+        keys.read("address", &server.address) { text($0, unread: "127.0.0.1") }
+        keys.read("identity", &server.identity) { identity($0, WebSocketIdentity.init) }
+        let advice = "0 lets the system choose; or name one of the 'listeners' with 'listener'"
+        guard let port = keys.required("port", advice)?.integer(0...Int(UInt16.max)) else { return nil }
+        server.port = UInt16(clamping: port)
+        return .some(nil)
     }
 
     /// Reads the settings that decide who can connect.
@@ -73,9 +94,9 @@ extension ConfigurationReader {
         keys.read("tags_per_connection", &server.tagsPerConnection) { $0.integer(1...1_000) }
     }
 
-    private func origin(_ value: YAMLValue) -> WebOrigin? { value.parsed { try WebOrigin($0) } }
+    func origin(_ value: YAMLValue) -> WebOrigin? { value.parsed { try WebOrigin($0) } }
 
-    private func principals(_ value: YAMLValue) -> [WebSocketPrincipal]? {
+    func principals(_ value: YAMLValue) -> [WebSocketPrincipal]? {
         value.anyMapping()?.entries.map { entry in
             // If the token has an error, a stand-in is used, because a rule in `from` may still name the principal.
             WebSocketPrincipal(entry.name, token: secret(entry.value, "a token") ?? .environment(""))
@@ -265,9 +286,9 @@ extension WebSocketFeedConfiguration {
 /// Reads the settings that feeds and chats share.
 extension ConfigurationReader {
     /// The valid range for timeouts on a WebSocket connection.
-    private static let connectionTimes: ClosedRange<Duration> = .seconds(1)...(.seconds(3_600))
+    static let connectionTimes: ClosedRange<Duration> = .seconds(1)...(.seconds(3_600))
     /// The valid range for the number of unsent bytes on one connection.
-    private static let waitingSizes = (1 << 10)...(1 << 30)
+    static let waitingSizes = (1 << 10)...(1 << 30)
 
     private func frames(_ value: YAMLValue) -> WebSocketFrames? {
         value.mapping("frames", changing: WebSocketFrames()) { keys, frames in
