@@ -1,3 +1,4 @@
+import HTTPActions
 import MQTTPush
 import NavigationChain
 import Signalbox
@@ -129,7 +130,7 @@ struct ExplanationLine {
         add("url", link.map { url?.text ?? $0.shown })
         add("source", message?.source.name.text)
         add("topic", (facts as? PushFacts)?.topic)
-        add("principal", (facts as? ChatFacts)?.principal)
+        add("principal", (facts as? ChatFacts)?.principal ?? (facts as? HTTPActionFacts)?.principal)
         add("route", message?.route)
         if let count = message?.arrival.unreadableItems, count > 0 { add("unreadable", "\(count) query items") }
         add("action", action?.name.text)

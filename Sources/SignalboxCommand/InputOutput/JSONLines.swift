@@ -1,4 +1,5 @@
 import AppScheme
+import HTTPActions
 import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
@@ -27,7 +28,7 @@ extension JSONObject {
     ///
     /// - For a push, `topic`.
     /// - For a link, `scheme`; for a universal link, also `host`.
-    /// - For a chat or feed, `peer`; for a client, also `principal` and `clientOrigin` if they are known.
+    /// - For a chat, a feed or an HTTP request, `peer`; for a client, also `principal` and `clientOrigin` if they are known.
     mutating func add(_ facts: (any OriginFacts)?) {
         switch facts {
         case let push as PushFacts: add("topic", push.topic)
@@ -38,6 +39,10 @@ extension JSONObject {
             add("peer", chat.peer)
             add("principal", chat.principal)
             add("clientOrigin", chat.origin?.description)
+        case let request as HTTPActionFacts:
+            add("peer", request.peer)
+            add("principal", request.principal)
+            add("clientOrigin", request.origin?.description)
         default: break
         }
     }

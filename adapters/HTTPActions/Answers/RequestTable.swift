@@ -16,6 +16,8 @@ final class RequestTable: SettlementSink {
         let id: ActionID?
         let headers: [(name: String, value: String)]
         let stream: EventStream?
+        /// Whether the client has the answer that its message is accepted.
+        var isAccepted = false
     }
 
     private struct State {
@@ -61,14 +63,19 @@ final class RequestTable: SettlementSink {
 
     /// Answers that the message is accepted. The outcome of a stream follows as an event.
     func accepted(_ token: UInt64) {
-        guard let request = state.withLock({ $0.requests[token] }), request.stream == nil, let id = request.id else {
-            return
+        let accepted = state.withLock { state -> Request? in
+            guard let request = state.requests[token], request.stream == nil else { return nil }
+            state.requests[token]?.isAccepted = true
+            return request
         }
+        guard let request = accepted, let id = request.id else { return }
         answerer.answer(request.exchange, .accepted(id, headers: request.headers))
     }
 
-    /// Whether a request has no outcome yet.
-    func isUnsettled(_ exchange: HTTPExchangeID) -> Bool { state.withLock { $0.requests[exchange.number] != nil } }
+    /// Whether nothing has been sent to the client about what becomes of its request.
+    func isUnanswered(_ exchange: HTTPExchangeID) -> Bool {
+        state.withLock { $0.requests[exchange.number].map { !$0.isAccepted } ?? false }
+    }
 
     private static func answer(to request: Request, _ outcome: Outcome) -> HTTPAnswer {
         // A message that stays in the journal is accepted, and its client must not send it again.

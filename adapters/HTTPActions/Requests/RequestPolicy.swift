@@ -192,7 +192,8 @@ struct RequestPolicy: Sendable {
         _ facts: inout HTTPActionFacts
     ) throws(Refusal) -> (stated: StatedSignature, keys: [SignatureKey])? {
         if let header = request.headers["authorization"] {
-            guard let token = RequestPolicy.bearer(header), let owner = credentials.tokens.principal(presenting: token)
+            guard let token = BearerToken.credentials(header),
+                let owner = credentials.tokens.principal(presenting: token)
             else { throw RequestPolicy.unauthorized("its token is unknown") }
             facts.principal = owner
             return nil
@@ -225,13 +226,6 @@ struct RequestPolicy: Sendable {
         var answer = HTTPAnswer(refusal.status, refusal.text)
         answer.headers += headers + refusal.headers
         return answer
-    }
-
-    /// Returns the text that follows `Bearer` (in any case) and spaces (RFC 6750, 2.1), or `nil` if there is none.
-    private static func bearer(_ header: String) -> [UInt8]? {
-        let scheme = header.utf8.prefix { $0 != UInt8(ascii: " ") }
-        guard scheme.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else { return nil }
-        return Array(header.utf8.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") })
     }
 }
 

@@ -141,7 +141,7 @@ final class RequestReceiver: HTTPRequestReceiver {
 
     func ended(_ exchange: HTTPExchangeID) {
         admissions[exchange] = nil
-        if table.isUnsettled(exchange) { run.server.counters.change { $0.unanswered += 1 } }
+        if table.isUnanswered(exchange) { run.server.counters.change { $0.unanswered += 1 } }
         if let stream = streams.removeValue(forKey: exchange) {
             stream.ended()
             run.server.counters.change { $0.streams -= 1 }

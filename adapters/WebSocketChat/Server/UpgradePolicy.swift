@@ -69,7 +69,7 @@ struct UpgradePolicy: Sendable {
 }
 
 /// The token in a request, and which part of the request contains it.
-struct BearerToken: Equatable {
+package struct BearerToken: Equatable {
     enum Location: Equatable { case header, subprotocol, query }
 
     /// The prefix of a subprotocol that contains a token.
@@ -105,7 +105,7 @@ struct BearerToken: Equatable {
 
     /// Returns the text that follows `Bearer` (in any case) and spaces (RFC 6750, 2.1; RFC 9110, 11.1). Returns `nil`
     /// if the header does not start with them.
-    private static func credentials(_ header: String) -> [UInt8]? {
+    package static func credentials(_ header: String) -> [UInt8]? {
         let scheme = header.utf8.prefix { $0 != UInt8(ascii: " ") }
         guard scheme.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else { return nil }
         return Array(header.utf8.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") })

@@ -1,4 +1,5 @@
 import AppScheme
+import HTTPActions
 import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
@@ -55,6 +56,9 @@ enum ExpressionFact: String, Sendable, CaseIterable {
         case (.peer, let chat as ChatFacts): .text(chat.peer)
         case (.principal, let chat as ChatFacts): .text(orMissing: chat.principal)
         case (.clientOrigin, let chat as ChatFacts): .text(orMissing: chat.origin?.description)
+        case (.peer, let request as HTTPActionFacts): .text(request.peer)
+        case (.principal, let request as HTTPActionFacts): .text(orMissing: request.principal)
+        case (.clientOrigin, let request as HTTPActionFacts): .text(orMissing: request.origin?.description)
         default: .missing
         }
     }

@@ -116,10 +116,17 @@ import Testing
             #expect(ordered.hasPrefix("HTTP/1.1 200 OK\r\n") && ordered.hasSuffix("\r\n\r\n{\"ok\":true}"))
             let refused = try await Self.post(port, "/pay", "{}")
             #expect(refused.hasPrefix("HTTP/1.1 403 Forbidden\r\n") && refused.contains("sourceNotAllowed"))
-            let paid = try await Self.post(port, "/pay", "{}", ["Authorization: Bearer 0123456789abcdef"])
+            let paid = try await Self.post(
+                port,
+                "/pay",
+                "{}",
+                ["Authorization: Bearer 0123456789abcdef", "Idempotency-Key: p-1"]
+            )
             #expect(paid.hasSuffix("\r\n\r\n1"))
             let outcome = try #require(await process.output.line(with: "o-1"))
             #expect(outcome.contains(#""outcome":"handled""#))
+            let paidOutcome = try #require(await process.output.line(with: "p-1"))
+            #expect(paidOutcome.contains(#""peer":"127.0.0.1","principal":"shop""#), "\(paidOutcome)")
         }
     }
 
