@@ -312,7 +312,7 @@ let package = Package(
             name: "HTTPActionsTests",
             dependencies: [
                 "HTTPActions", "WebSocketChat", "Signalbox", "SignalboxCore", "SignalboxRoutes", "SignalboxTesting",
-                "AdapterSupport", "SecureTransport", "TestSupport", "BrokerKit",
+                "AdapterSupport", "HTTPClient", "SecureTransport", "TestSupport", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

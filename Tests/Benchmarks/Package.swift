@@ -135,6 +135,27 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "HTTPBenchmark",
+            dependencies: [
+                .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "HTTPActions", package: "signalbox"),
+                .product(name: "WebSocketChat", package: "signalbox"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "PluginBenchmark",
+            dependencies: [
+                .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxCommand", package: "signalbox"),
+                .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CJavaScriptCoreLibrary", pkgConfig: "javascriptcoregtk-4.1"),
         .target(name: "BareJavaScriptCore", dependencies: ["CJavaScriptCoreLibrary"], swiftSettings: strict),
         .target(name: "CPageCounter"),
@@ -160,5 +181,11 @@ let package = Package(
         .executableTarget(name: "RawWebSocketFlood", dependencies: ["CWebSocketWire"]),
         .executableTarget(name: "RawWebSocketSender", dependencies: ["CWebSocketWire"]),
         .executableTarget(name: "RawWebSocketCrowd", dependencies: ["CWebSocketWire"]),
+        .executableTarget(name: "RawHTTPServer", dependencies: ["CLibwebsocketsLibrary"]),
+        .executableTarget(name: "RawHTTPClients", dependencies: ["CWebSocketWire"]),
+        .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl"),
+        .executableTarget(name: "RawPoster", dependencies: ["CCurlLibrary", "CWebSocketWire"]),
+        .executableTarget(name: "RawProgram"),
+        .executableTarget(name: "RawProgramCaller", dependencies: ["CWebSocketWire"]),
     ]
 )

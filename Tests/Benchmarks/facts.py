@@ -1,6 +1,7 @@
 """The line below a table: when, on what machine and with which versions it was measured."""
 import datetime
 import glob
+import json
 import os
 import platform
 import re
@@ -8,11 +9,14 @@ import shutil
 import subprocess
 
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.build/python")
+HUMMINGBIRD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../PeerServers/Package.resolved")
 # Peers that are not Python packages: a command, and what its output has before the version.
 COMMANDS = {
     "mosquitto": (["mosquitto", "-h"], r"mosquitto version "),
     "libmosquitto": (["pkg-config", "--modversion", "libmosquitto"], ""),
     "libwebsockets": (["pkg-config", "--modversion", "libwebsockets"], ""),
+    "libcurl": (["pkg-config", "--modversion", "libcurl"], ""),
+    "Python": (["python3", "--version"], "Python "),
     "JavaScriptCore": (["pkg-config", "--modversion", "javascriptcoregtk-4.1"], ""),
     "WebKitGTK": (["pkg-config", "--modversion", "webkit2gtk-4.1"], ""),
     "Chromium": (["chromium-headless-shell", "--version"], ""),
@@ -64,11 +68,23 @@ def processor():
 
 def version_of(peer):
     """Returns the version of a program, a library or a Python package; None if it is not installed."""
+    if peer == "hummingbird":
+        return resolved(peer)
     if peer in COMMANDS:
         return after_words(*COMMANDS[peer])
     name = re.sub(r"[-_.]+", "_", peer)
     found = glob.glob(f"{PYTHON}/lib/python*/site-packages/{name}-*.dist-info")
     return os.path.basename(found[0])[len(name) + 1 : -len(".dist-info")] if found else None
+
+
+def resolved(package):
+    """Returns the version of a Swift package that Tests/PeerServers uses; None if it is not resolved."""
+    try:
+        with open(HUMMINGBIRD) as file:
+            pins = json.load(file)["pins"]
+    except OSError:
+        return None
+    return next((pin["state"]["version"] for pin in pins if pin["identity"] == package), None)
 
 
 def after_words(command, words):

@@ -5,8 +5,9 @@ import shutil
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MACROS = os.path.join(HERE, "../../.build/macros/release")
+HUMMINGBIRD = os.path.join(HERE, "../../.build/hummingbird/release/HummingbirdHello")
 
-# `command` takes a `Place` and returns the command. `rounds` are chosen so that all parts but the last take 15 minutes.
+# `command` takes a `Place` and returns the command. `rounds` are chosen so that all parts but the last take 18 minutes.
 Part = collections.namedtuple("Part", "rounds products tables peers command")
 
 
@@ -87,6 +88,14 @@ PARTS = {
     ),
     "websocket-broadcast": websocket(3, "broadcast", ["websocket-broadcast"]),
     "websocket-echo": websocket(3, "echo", ["websocket-echo"]),
+    "http": Part(
+        3, ["HTTPBenchmark", "RawHTTPServer", "RawHTTPClients", "HummingbirdHello"], ["http", "http-idle"],
+        ["libwebsockets", "hummingbird"], lambda place: place.script("http_rows.py", HUMMINGBIRD),
+    ),
+    "plugins": Part(
+        3, ["PluginBenchmark", "RawProgram", "RawProgramCaller", "RawPoster", "RawHTTPServer"], ["plugins"],
+        ["libwebsockets", "libcurl", "Python"], lambda place: place.script("plugin_rows.py"),
+    ),
     "macro": Part(15, ["ReadingBenchmark"], ["macro"], [], lambda place: [f"{MACROS}/ReadingBenchmark", str(place.rounds)]),
 }
 # Its build takes minutes, because it builds swift-syntax.
