@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "Signalbox", targets: ["Signalbox"]),
         .library(name: "NavigationChain", targets: ["NavigationChain"]),
         .library(name: "SignalboxStore", targets: ["SignalboxStore"]),
+        .library(name: "PrometheusMetrics", targets: ["PrometheusMetrics"]),
         .library(name: "SignalboxTesting", targets: ["SignalboxTesting"]),
         .library(name: "AppScheme", targets: ["AppScheme"]),
         .library(name: "JSBridge", targets: ["JSBridge"]),
@@ -78,6 +79,20 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "SignalboxRoutes", swiftSettings: strict),
+        .target(
+            name: "PrometheusMetrics",
+            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PrometheusMetricsTests",
+            dependencies: [
+                "PrometheusMetrics", "Signalbox", "SignalboxCore", "SignalboxTesting",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .target(name: "NavigationChain", dependencies: ["SignalboxRoutes"], swiftSettings: strict),
         .target(
             name: "Signalbox",
@@ -239,7 +254,7 @@ let package = Package(
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "Signalbox", "NavigationChain", "AppScheme", "JSBridge",
                 "MQTTPush", "WebSocketChat", "HTTPActions", "BrowserBridge", "AdapterSupport", "SignalboxStore",
-                "HTTPClient", "SecureTransport",
+                "HTTPClient", "SecureTransport", "PrometheusMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),

@@ -128,6 +128,10 @@ FAULTS = {
     ("sources", "orders", "http", "waiting"): [0, 1000001],
     ("sources", "orders", "http", "streams"): [-1, 1000001],
     ("sources", "status", "http", "port"): [-1, 65536, "many"],
+    ("observe",): [
+        "127.0.0.1", "9090", "::1:9090", {"token": {"env": "A"}}, {"listener": "web", "port": 1}, {"port": 65536},
+        {"port": 0, "token": "canary-4711"}, {"port": 0, "path": "/"},
+    ],
     ("listeners", "web"): [{"address": "127.0.0.1"}],
     ("listeners", "web", "port"): [-1, 65536, "many"],
     ("listeners", "web", "connections"): [0, 1000001],

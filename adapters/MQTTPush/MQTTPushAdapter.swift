@@ -30,7 +30,7 @@ public import SignalboxCore
 ///
 /// Configure the broker to keep all undelivered messages. For mosquitto, set `max_queued_messages 0`. By default,
 /// mosquitto silently drops messages beyond 1,000.
-public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
+public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter, ConnectingAdapter {
     /// The configuration of the adapter.
     public let configuration: MQTTPushConfiguration
     /// The client that publishes, or `nil` if ``MQTTPushConfiguration/publishing`` is `nil`.
@@ -82,6 +82,9 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
 
     /// The receive maximum of one connection, even if there are several.
     package var maximumUnsettled: Int { configuration.receiveMaximum }
+
+    /// That of the first connection that is not open.
+    package var connectionProblem: String? { parts.lazy.compactMap(\.subscriptions.connection.problem).first }
 
     /// The number of requests with each result. All are 0 if the source does not answer requests.
     public var replyCounts: MQTTReplyCounts { responder?.counts ?? MQTTReplyCounts() }

@@ -114,6 +114,11 @@ public protocol ReportObserver: Sendable {
 }
 
 extension Supervisor {
+    /// Notifies an observer of a report, once a second while the supervisor runs and once at its end.
+    public func observe(reports observer: any ReportObserver) {
+        core.middleware.add(observer: observer)
+    }
+
     /// Adds middleware around the calls of all plugins. New middleware runs inside the middleware that was added
     /// before.
     ///

@@ -16,6 +16,8 @@ struct RunConfiguration: Sendable {
     var supervisor = SupervisorConfiguration()
     /// The store, or `nil` to keep all messages in memory. Only `run`, `serve` and the commands about stores open it.
     var store: StoreSection?
+    /// Where the program answers questions about itself, or `nil` if it does not.
+    var observe: ObserveSection?
     /// How long the end of the program waits for a slow reader of stdout. Lines that wait longer are lost.
     var outputWait = StandardOutput.flushLimit
     /// Decides which URLs a page may load, or `nil` if there is no navigation chain. The chain opens nothing. The

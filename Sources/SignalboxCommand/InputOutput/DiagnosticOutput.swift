@@ -16,15 +16,24 @@ final class DiagnosticOutput: Sendable {
     private let writesJSON = Atomic<Bool>(false)
     private let isSilent = Atomic<Bool>(false)
     private let isTerminal: Bool
+    /// Whether the lines go to systemd's journal.
+    private let isJournal: Bool
     /// The text of the progress line at the end of the output. It is empty if there is no such line.
     private let progress = Mutex("")
 
     /// - Parameters:
     ///   - descriptor: The descriptor to write to. Tests pass a pipe.
     ///   - isTerminal: Whether the descriptor is a terminal; `nil` to find out.
+    ///   - isJournal: Whether the descriptor leads to systemd's journal; `nil` to find out.
     ///   - limit: The maximum number of bytes that can wait to be written.
-    init(descriptor: OutputDescriptor = .standardError, isTerminal: Bool? = nil, limit: Int = 16 << 20) {
+    init(
+        descriptor: OutputDescriptor = .standardError,
+        isTerminal: Bool? = nil,
+        isJournal: Bool? = nil,
+        limit: Int = 16 << 20
+    ) {
         self.isTerminal = isTerminal ?? descriptor.isTerminal
+        self.isJournal = isJournal ?? descriptor.isJournal
         committer = LineCommitter(name: "signalbox.stderr", limit: limit) { (bytes) throws(OutputFailure) in
             do throws(SystemError) {
                 try descriptor.write(bytes)
@@ -54,11 +63,25 @@ final class DiagnosticOutput: Sendable {
         if missing > 0, format == .json {
             note = DiagnosticOutput.json(level: .warning, "\(missing) lines were dropped before this one")
         }
+        if !note.isEmpty { note = priority(of: .warning) + note }
         let isOffered = progress.withLock { progress in
             let erasure = progress.isEmpty ? "" : Self.erasure
             return committer.offer(Array((erasure + note + line + progress).utf8))
         }
         if !isOffered { dropped.wrappingAdd(missing + 1, ordering: .relaxed) }
+    }
+
+    /// Returns what a line of a level begins with: a priority in the journal (sd-daemon(3)), and otherwise nothing.
+    func priority(of level: Logger.Level) -> String {
+        guard isJournal else { return "" }
+        return switch level {
+        case .critical: "<2>"
+        case .error: "<3>"
+        case .warning: "<4>"
+        case .notice: "<5>"
+        case .info: "<6>"
+        case .debug, .trace: "<7>"
+        }
     }
 
     /// Whether a progress line can be shown: stderr is a terminal, and the user wants text on it.
@@ -81,8 +104,8 @@ final class DiagnosticOutput: Sendable {
     func report(_ line: String, level: Logger.Level = .error, evenIfQuiet: Bool = false) {
         guard evenIfQuiet || !isQuiet else { return }
         switch format {
-        case .text: offer("signalbox: \(LineEscape.escaped(line))\n")
-        case .json: offer(DiagnosticOutput.json(level: level, line))
+        case .text: offer("\(priority(of: level))signalbox: \(LineEscape.escaped(line))\n")
+        case .json: offer(priority(of: level) + DiagnosticOutput.json(level: level, line))
         }
     }
 

@@ -82,7 +82,7 @@ struct LineLogHandler: LogHandler {
                 )
             case .json: DiagnosticOutput.json(time: now, level: event.level, message, metadata: pairs)
             }
-        DiagnosticOutput.shared.offer(line)
+        DiagnosticOutput.shared.offer(DiagnosticOutput.shared.priority(of: event.level) + line)
     }
 
     private func shows(_ event: LogEvent) -> Bool {

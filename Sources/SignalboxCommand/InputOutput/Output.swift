@@ -70,6 +70,14 @@ struct OutputDescriptor: Sendable {
     /// Whether the descriptor is a terminal.
     var isTerminal: Bool { isatty(number) == 1 }
 
+    /// Whether the descriptor leads to systemd's journal: the variable `JOURNAL_STREAM` then has its device and inode
+    /// (systemd.exec(5)).
+    var isJournal: Bool {
+        var status = stat()
+        guard let stream = getenv("JOURNAL_STREAM"), fstat(number, &status) == 0 else { return false }
+        return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
+    }
+
     /// Writes all bytes. This method blocks, so it must not be called on the cooperative pool.
     ///
     /// - Throws: ``SystemError``. Some of the bytes may already have been written.

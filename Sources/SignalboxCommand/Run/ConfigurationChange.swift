@@ -35,6 +35,7 @@ struct ConfigurationChange: Sendable {
         if hasReadInput { ConfigurationChange.keepInput(of: old, in: &next, &deferred) }
         ConfigurationChange.keepBounds(of: old, in: &next, &deferred)
         ConfigurationChange.keepStore(of: old, in: &next, &deferred)
+        ConfigurationChange.keepObserve(of: old, in: &next, &deferred)
         sources = SectionChanges(from: old.sources, to: next.sources, by: \.name)
         plugins = SectionChanges(from: old.plugins, to: next.plugins, by: \.action)
         let moving = Set((sources.added + sources.changed + sources.removed).map(\.name))
@@ -104,6 +105,44 @@ struct ConfigurationChange: Sendable {
             next.sources[index].durability = .none
             deferred.append(("sources.\(next.sources[index].name).durability", "the program runs without a store"))
         }
+    }
+
+    /// Undoes a change to `observe`, and to the listener that it shares, whose port stays open.
+    private static func keepObserve(
+        of old: RunConfiguration,
+        in next: inout RunConfiguration,
+        _ deferred: inout [Deferred]
+    ) {
+        if let kept = old.observe?.listener, let name = kept.name {
+            var isChanged = false
+            for index in next.sources.indices {
+                isChanged = next.sources[index].kind.keep(kept) || isChanged
+            }
+            if isChanged { deferred.append(("listeners.\(name)", "'observe' keeps its port open")) }
+        }
+        guard old.observe != next.observe else { return }
+        next.observe = old.observe
+        deferred.append(("observe", "its port is opened when the program starts"))
+    }
+}
+
+extension SourceKind {
+    /// Uses these settings of the listener, if the source shares it.
+    ///
+    /// - Returns: Whether its settings were others.
+    fileprivate mutating func keep(_ listener: ListenerSection) -> Bool {
+        switch self {
+        case .chat(var chat):
+            guard chat.listener?.name == listener.name, chat.listener != listener else { return false }
+            chat.listener = listener
+            self = .chat(chat)
+        case .http(var http):
+            guard http.listener.name == listener.name, http.listener != listener else { return false }
+            http.listener = listener
+            self = .http(http)
+        default: return false
+        }
+        return true
     }
 }
 

@@ -201,7 +201,10 @@ struct PreparedChange {
             supervisor.stopLast(change.targets)
             try supervisor.apply(plugins.filter(change.isAwaited))
             let leaving = Set((change.sources.removed + change.sources.changed).map(\.name))
-            for source in await supervisor.remove(sources: leaving) { builder.targets.remove(source) }
+            for source in await supervisor.remove(sources: leaving) {
+                builder.targets.remove(source)
+                builder.health?.remove(source)
+            }
             try supervisor.apply(plugins.filter { !change.isAwaited($0) })
             supervisor.stopLast(change.next.targets)
             for (source, adapter) in adapters { try builder.add(adapter, of: source, to: supervisor) }

@@ -3,6 +3,7 @@ import Logging
 import Signalbox
 import SignalboxCore
 import SignalboxStore
+import WebSocketChat
 
 /// The command `signalbox run CONFIG`.
 struct RunCommand: ReportingCommand {
@@ -88,7 +89,10 @@ struct RunArguments: ParsableArguments {
         var onOutcome: (@Sendable (SettledArrival) -> Void)?
         if outcomes { onOutcome = { output.offer(OutcomeLine(settled: $0).runLine) } }
         let supervisor = try builder.supervisor(onOutcome: onOutcome)
+        let observation = configuration.observe.map { _ in Observation(of: supervisor) }
+        builder.health = observation?.health
         try builder.addSources(to: supervisor)
+        let attachment = try await builder.observe(by: observation)
         if let listening { builder.onChat = { listening.expect($0, isFirst: false) } }
         let reload = ConfigurationReload(
             file: start.file,
@@ -110,6 +114,7 @@ struct RunArguments: ParsableArguments {
             await notes
             await programs
         }
+        await attachment?.detach()
         var summary = RunSummary(report: supervisor.report, droppedLines: output.droppedLines, reloads: reload.counts)
         summary.hasStore = start.store != nil
         return RunEnd(session: end, summary: summary)

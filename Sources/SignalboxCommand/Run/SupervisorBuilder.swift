@@ -30,6 +30,8 @@ struct SupervisorBuilder {
     let processes = ProcessTable()
     /// The sessions of the configuration in use. They are empty for the first configuration.
     var sessions = BrokerSessions()
+    /// What watches the sources' connections, if the program is observed.
+    var health: HealthWatch?
     /// The open store of the configuration. If `nil`, all messages are kept in memory, and no source has a journal.
     var store: Store?
     /// Called for each chat that starts.
@@ -73,6 +75,7 @@ struct SupervisorBuilder {
     /// - Throws: `RegistrationError` if the supervisor already has the source or is closing.
     func add(_ adapter: any Adapter, of source: SourceSection, to supervisor: Supervisor) throws {
         targets.store(adapter)
+        health?.add(adapter)
         do {
             try supervisor.add(
                 adapter,
@@ -85,9 +88,20 @@ struct SupervisorBuilder {
         } catch {
             // Plugins would wait for a target that never runs.
             targets.remove(source.name)
+            health?.remove(source.name)
             throw error
         }
         if let server = adapter as? WebSocketServer { onChat(server) }
+    }
+
+    /// Answers questions about the program, if the configuration says where.
+    ///
+    /// - Returns: What to detach once the program has ended.
+    /// - Throws: ``CommandFailure`` if the token cannot be read or the port is not free.
+    func observe(by observation: Observation?) async throws -> ListenerAttachment? {
+        guard let section = configuration.observe, let observation else { return nil }
+        let listener = try listeners.listener(section.listener)
+        return try await ObservationServer(section, on: listener, observation, logger: logger).start()
     }
 
     /// Returns a source's adapter.

@@ -36,6 +36,13 @@ package protocol InFlightLimitedAdapter: Adapter {
 /// arrivals of all other sources are settled.
 package protocol PluginFedAdapter: Adapter {}
 
+/// An adapter that knows whether it can receive messages.
+package protocol ConnectingAdapter: Adapter {
+    /// Why the source receives no messages at the moment, such as a lost connection, or `nil` if it does. The text contains no
+    /// secret, and can be read from any thread.
+    var connectionProblem: String? { get }
+}
+
 /// The capabilities of a kind of source, which the supervisor and the conformance suite read.
 public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     /// The bits of the set, with one bit for each feature.

@@ -27,28 +27,6 @@ extension MetricName {
         case .windowBytes: "bytes"
         }
     }
-
-    var meaning: String {
-        switch self {
-        case .outcomes: "arrivals settled, duplicates included; each has exactly one outcome"
-        case .attempts:
-            "attempts at a call, middleware and decoding included, counted when the arrival is settled; more than"
-                + " outcomes if the plugin retries"
-        case .callDuration:
-            "the duration of each call, middleware included; a call that timed out is recorded when it returns"
-        case .duplicates: "repeated arrivals, answered without a call"
-        case .deadLetters: "arrivals that were rejected or failed and became dead letters"
-        case .deadLettersDropped: "dead letters that did not fit in the store; read once a second"
-        case .deadLettersStored: "dead letters in the store's file; read once a second"
-        case .deadLettersFullness:
-            "the share of the file's limit for dead letters that is in use; at 1 the oldest are deleted; read once a second"
-        case .lateReturns: "calls that returned after they were settled; read once a second"
-        case .callsStalled: "settled calls that have not returned; read once a second"
-        case .unreadableItems: "items, such as query items of links, that could not be read; read once a second"
-        case .windowArrivals: "accepted arrivals that are not settled; read once a second"
-        case .windowBytes: "bytes of the messages of these arrivals; read once a second"
-        }
-    }
 }
 
 extension MetricLabel {

@@ -20,7 +20,7 @@ public import WebSocketChat
 /// that was handled is not handled again, and its answer is repeated.
 ///
 /// The listener's thread serves all requests. This type is safe to use from any thread.
-public final class HTTPActionServer: Adapter {
+public final class HTTPActionServer: ConnectingAdapter {
     /// The server's configuration.
     public let configuration: HTTPActionConfiguration
     /// The listener that the server uses.
@@ -51,6 +51,8 @@ public final class HTTPActionServer: Adapter {
 
     /// The source named in the configuration.
     public var source: SourceName { configuration.source }
+
+    package var connectionProblem: String? { lifecycle.problem }
 
     /// The supported features: replies, ids that stay the same, and pushes to clients that asked for a stream.
     public var features: AdapterFeatures { [.replies, .pushes, .stableIDs] }

@@ -37,7 +37,7 @@ final class ReceiveLoop {
         self.bridge = bridge
         self.intake = intake
         self.sessionEnd = sessionEnd
-        log = BrokerLog(logger, configuration: configuration)
+        log = BrokerLog(logger, configuration: configuration, connection: subscriptions.connection)
         deliveries = ReceiveLoop.deliveries(of: configuration, log)
         receiver = PushReceiver(configuration: configuration, sender: sender, deliveries: deliveries)
         sink = GateSink(

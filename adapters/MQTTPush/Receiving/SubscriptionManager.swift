@@ -8,6 +8,9 @@ final class SubscriptionManager: Sendable {
     typealias Answer = Result<MQTTTopicState, MQTTPushError>
     typealias Waiter = CheckedContinuation<Answer, Never>
 
+    /// Whether the connection that has the subscriptions is open.
+    let connection = ConnectionState()
+
     /// The maximum number of topics, which is also the maximum number of removals that are pending at the broker.
     static let bound = 1_000
 

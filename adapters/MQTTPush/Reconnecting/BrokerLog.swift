@@ -12,8 +12,11 @@ final class BrokerLog: Sendable {
     /// The broker of the connection or of the attempt to connect.
     private let current: Mutex<(tried: MQTTBroker, connected: MQTTBroker)>
     private let hasLoggedDisconnect = Atomic(true)
+    private let connection: ConnectionState
 
-    init(_ logger: Logger, configuration: some BrokerSettings) {
+    /// - Parameter connection: What else learns about connections.
+    init(_ logger: Logger, configuration: some BrokerSettings, connection: ConnectionState = ConnectionState()) {
+        self.connection = connection
         log = AdapterLog(logger, source: configuration.source, prefix: configuration.logPrefix)
         settings = configuration
         current = Mutex((configuration.broker, configuration.broker))
@@ -34,6 +37,7 @@ final class BrokerLog: Sendable {
     ///
     /// - Parameter session: A text about the session, to be appended to the line.
     func connected(_ session: String = "") {
+        connection.opened()
         let isOther = current.withLock { current in
             defer { current.connected = current.tried }
             return current.connected != current.tried
@@ -57,6 +61,7 @@ final class BrokerLog: Sendable {
     ///   - message: What happened at the broker.
     ///   - next: The broker of the next attempt.
     func disconnected(_ message: String, _ reason: BrokerDisconnectReason, retryDelay: Duration, next: MQTTBroker) {
+        connection.closed(message)
         let level: Logger.Level = reason.isConfigurationError ? .error : .warning
         let target = next == broker ? "" : " with broker \(next)"
         let attempt =
@@ -177,6 +182,7 @@ final class BrokerLog: Sendable {
     }
 
     func stopped() {
+        connection.closed("it has stopped")
         log.write(.info, "disconnected from broker \(current.withLock { $0.connected })")
     }
 

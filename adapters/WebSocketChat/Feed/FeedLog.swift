@@ -7,8 +7,10 @@ final class FeedLog {
     private let configuration: WebSocketFeedConfiguration
     private var hasLoggedDisconnect = true
     private var hasLoggedClose = false
+    private let connection: ConnectionState
 
-    init(_ logger: Logger, configuration: WebSocketFeedConfiguration) {
+    init(_ logger: Logger, configuration: WebSocketFeedConfiguration, connection: ConnectionState) {
+        self.connection = connection
         log = AdapterLog(logger, source: configuration.source)
         self.configuration = configuration
     }
@@ -17,6 +19,7 @@ final class FeedLog {
 
     /// Logs the first connection, and every connection that follows a logged disconnect.
     func connected(_ handshake: Handshake) {
+        connection.opened()
         guard hasLoggedDisconnect else { return }
         hasLoggedDisconnect = false
         let subprotocol = handshake.subprotocol.map { ", subprotocol \($0)" } ?? ""
@@ -31,7 +34,9 @@ final class FeedLog {
     }
 
     func disconnected(_ reason: DisconnectReason, nextAttempt: Duration) {
-        let text = "\(reason.sentence(about: configuration)); retrying in \(nextAttempt.secondsDescription)"
+        let sentence = reason.sentence(about: configuration)
+        connection.closed(sentence)
+        let text = "\(sentence); retrying in \(nextAttempt.secondsDescription)"
         hasLoggedDisconnect =
             log.writeLimited(reason.isConfigurationError ? .error : .warning, reason.classification.kind, text)
             || hasLoggedDisconnect
@@ -40,10 +45,13 @@ final class FeedLog {
     /// Logs how the last connection ended, if that is not an error.
     func closed(_ reason: DisconnectReason) {
         hasLoggedClose = true
-        log.write(.info, reason.sentence(about: configuration))
+        let sentence = reason.sentence(about: configuration)
+        connection.closed(sentence)
+        log.write(.info, sentence)
     }
 
     func stopped() {
+        connection.closed("it has stopped")
         guard !hasLoggedClose else { return }
         log.write(.info, "disconnected from \(url)")
     }

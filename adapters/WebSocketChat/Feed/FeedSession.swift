@@ -45,7 +45,11 @@ final class FeedSession {
         self.sender = sender
         self.dispatcher = dispatcher
         peer = context.feed.configuration.peer
-        log = FeedLog(context.feed.logger, configuration: context.feed.configuration)
+        log = FeedLog(
+            context.feed.logger,
+            configuration: context.feed.configuration,
+            connection: context.feed.status.watched
+        )
         backoff = context.feed.configuration.reconnect?.backoff
         feeder = ArrivalFeeder(
             ArrivalFeeder.Parts(

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// Messages are delivered at most once: when a connection breaks, its unread messages are lost. When the source's
 /// window is full, the feed stops reading, and TCP applies backpressure to the server.
-public final class WebSocketFeed: Adapter {
+public final class WebSocketFeed: ConnectingAdapter {
     /// The feed's configuration.
     public let configuration: WebSocketFeedConfiguration
     private let thread: WebSocketThread
@@ -65,6 +65,8 @@ public final class WebSocketFeed: Adapter {
     ///
     /// Messages sent on this connection follow the opening messages, because the feed queues those first.
     public var connection: ChatConnection? { status.connection }
+
+    package var connectionProblem: String? { status.watched.problem }
 
     /// The events counted since the feed was created.
     public var counts: WebSocketFeedCounts { status.counts }
@@ -157,6 +159,8 @@ final class FeedStatus: Sendable {
     }
 
     let hub: ChatHub
+    /// Whether the feed is connected, for those who watch it.
+    let watched = ConnectionState()
     private let state = Mutex(State())
 
     init(_ configuration: WebSocketFeedConfiguration) {

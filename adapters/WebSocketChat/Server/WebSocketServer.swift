@@ -19,7 +19,7 @@ import Synchronization
 /// described in ``WebSocketServerConfiguration``.
 ///
 /// Each run has a single thread, which serves all connections. This type is safe to use from any thread.
-public final class WebSocketServer: Adapter {
+public final class WebSocketServer: ConnectingAdapter {
     /// The server's configuration.
     public let configuration: WebSocketServerConfiguration
     let hub: ChatHub
@@ -69,6 +69,8 @@ public final class WebSocketServer: Adapter {
 
     /// The source named in the configuration.
     public var source: SourceName { configuration.source }
+
+    package var connectionProblem: String? { lifecycle.problem }
 
     /// The supported features. A server supports pushes, and replies if the configuration enables answers.
     public var features: AdapterFeatures { configuration.answers ? [.replies, .pushes] : [.pushes] }
@@ -270,6 +272,11 @@ package final class ServerLifecycle: Sendable {
             return state.port
         }
         port.set(nil)
+    }
+
+    /// Why nothing is received at the moment, or `nil` if the run's port is open.
+    package var problem: String? {
+        state.withLock { ($0.port.current ?? nil) == nil ? "it does not listen" : nil }
     }
 
     /// Waits for the run's port. Returns `nil` if the run has ended or the calling task is cancelled.

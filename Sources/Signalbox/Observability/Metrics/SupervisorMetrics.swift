@@ -27,6 +27,11 @@ public final class SupervisorMetrics: ReportObserver {
     /// the label `other`.
     public static let seriesLimit = 4_096
 
+    /// What each metric means, by its name, for backends that show it.
+    public static var help: [String: String] {
+        Dictionary(uniqueKeysWithValues: MetricName.allCases.map { ($0.rawValue, $0.meaning) })
+    }
+
     private let cache: MetricCache
     private let dropped: Counter
     private let callsStalled: Meter

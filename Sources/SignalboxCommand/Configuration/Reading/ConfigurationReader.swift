@@ -153,6 +153,7 @@ struct ConfigurationReader {
     private func readSources(of keys: YAMLMapping, into configuration: inout RunConfiguration) {
         let before = problems.mistakes
         if let listeners = keys.optional("listeners") { readListeners(listeners) }
+        keys.read("observe", &configuration.observe, observe)
         let sources = keys.required("sources", "name at least one source below it")?.anyMapping()
         configuration.sources = sources.map { self.sources($0, configuration.limits) } ?? []
         checkListeners(of: configuration.sources)

@@ -1,7 +1,7 @@
 import Foundation
 import InMemoryTracing
 import MarkdownTable
-import Metrics
+import PrometheusMetrics
 import Signalbox
 import SignalboxCore
 import Tracing
@@ -131,7 +131,7 @@ extension StageRow {
             $0.options.middleware = [PassMiddleware()]
         },
         StageRow("metrics", allocations: 3, "no more: metrics are created once for each source and plugin") {
-            $0.metrics = SupervisorMetrics(factory: NOOPMetricsHandler.instance)
+            $0.metrics = SupervisorMetrics(factory: PrometheusRegistry())
         },
         StageRow("tracing, no-op tracer", allocations: 3, "no more, for an action of 7 letters") {
             $0.middleware = [TracingMiddleware(tracer: NoOpTracer())]
@@ -177,7 +177,7 @@ extension StageRow {
             $0.rateLimit = RateLimit(perSecond: 10_000_000)
             $0.options.circuitBreaker = CircuitBreakerPolicy()
             $0.options.retry = RetryPolicy()
-            $0.metrics = SupervisorMetrics(factory: NOOPMetricsHandler.instance)
+            $0.metrics = SupervisorMetrics(factory: PrometheusRegistry())
         },
     ]
 

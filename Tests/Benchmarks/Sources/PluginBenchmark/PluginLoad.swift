@@ -61,7 +61,8 @@ final class PluginLoad: SettlementSink {
         guard !slots.isEmpty else { return }
         var batch = ArrivalBatch(pool: pool)
         PluginLoad.message.withUnsafeBytes { bytes in
-            for slot in slots { batch.append(bytes, token: slot, origin: origin, receivedAt: WallTime(seconds: 1_700_000_000)) }
+            let time = WallTime(seconds: 1_700_000_000)
+            for slot in slots { batch.append(bytes, token: slot, origin: origin, receivedAt: time) }
         }
         let arrivals = batch.take()
         var taken = intake.submit(arrivals, to: self)

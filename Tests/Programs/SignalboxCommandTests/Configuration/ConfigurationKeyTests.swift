@@ -62,6 +62,7 @@ enum KnownKeys {
             "proxy": labels(try WebSocketProxy("http://h")),
             "chat": labels(WebSocketServerConfiguration(source: "c", port: 0)),
             "listener": labels(WebListenerConfiguration(port: 0)),
+            "observeListener": labels(WebListenerConfiguration(port: 0)),
             "httpSource": labels(HTTPActionConfiguration(source: "h")),
             "requestRoute": labels(HTTPActionRoute.named),
             "requestSignature": labels(HTTPActionSignature("a", scheme: .signalbox, key: .file("b"))),

@@ -1,0 +1,153 @@
+import CoreMetrics
+import Synchronization
+
+/// The values of one metric with certain labels.
+protocol PrometheusSeries: AnyObject, Sendable {
+    var identity: PrometheusIdentity { get }
+    /// Appends the lines of the current values.
+    func write(to text: inout String)
+}
+
+/// The name of a metric and its labels, as the text has them.
+struct PrometheusIdentity: Sendable {
+    let name: String
+    /// The labels between braces, such as `source="push"`; empty without labels.
+    let labels: String
+
+    init(_ label: String, _ dimensions: [(String, String)]) {
+        name = PrometheusIdentity.permitted(label, isColonAllowed: true)
+        labels =
+            dimensions.map { key, value in
+                "\(PrometheusIdentity.permitted(key, isColonAllowed: false))=\"\(PrometheusIdentity.escaped(value))\""
+            }.joined(separator: ",")
+    }
+
+    /// Returns the beginning of a line up to its value.
+    ///
+    /// - Parameters:
+    ///   - suffix: A suffix of the name.
+    ///   - label: Another label.
+    func line(_ suffix: String = "", _ label: String? = nil) -> String {
+        let all = [labels, label ?? ""].filter { !$0.isEmpty }.joined(separator: ",")
+        return all.isEmpty ? "\(name)\(suffix) " : "\(name)\(suffix){\(all)} "
+    }
+
+    private static func permitted(_ text: String, isColonAllowed: Bool) -> String {
+        let scalars = text.unicodeScalars.map { scalar -> Character in
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "_": Character(scalar)
+            case ":" where isColonAllowed: Character(scalar)
+            default: "_"
+            }
+        }
+        guard let first = scalars.first else { return "_" }
+        return (first.isNumber ? "_" : "") + String(scalars)
+    }
+
+    /// Returns a number as the text format has it.
+    static func shown(_ number: Double) -> String {
+        number.isNaN ? "NaN" : number.isInfinite ? (number < 0 ? "-Inf" : "+Inf") : "\(number)"
+    }
+
+    /// Returns text as a label's value or, without quotes, as a help text.
+    static func escaped(_ text: String, quotes: Bool = true) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": escaped += "\\\\"
+            case "\n": escaped += "\\n"
+            case "\"" where quotes: escaped += "\\\""
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}
+
+final class PrometheusCounter: PrometheusSeries, CounterHandler {
+    let identity: PrometheusIdentity
+    private let value = Atomic<Int64>(0)
+
+    init(_ identity: PrometheusIdentity) { self.identity = identity }
+
+    func increment(by amount: Int64) { value.wrappingAdd(amount, ordering: .relaxed) }
+    func reset() { value.store(0, ordering: .relaxed) }
+    func write(to text: inout String) { text += "\(identity.line())\(value.load(ordering: .relaxed))\n" }
+}
+
+final class PrometheusGauge: PrometheusSeries, MeterHandler, RecorderHandler {
+    let identity: PrometheusIdentity
+    /// The bits of a `Double`.
+    private let value = Atomic<UInt64>(0)
+
+    init(_ identity: PrometheusIdentity) { self.identity = identity }
+
+    func set(_ value: Int64) { set(Double(value)) }
+    func set(_ value: Double) { self.value.store(value.bitPattern, ordering: .relaxed) }
+    func record(_ value: Int64) { set(value) }
+    func record(_ value: Double) { set(value) }
+    func increment(by amount: Double) { add(amount) }
+    func decrement(by amount: Double) { add(-amount) }
+
+    private func add(_ amount: Double) {
+        var before = value.load(ordering: .relaxed)
+        while true {
+            let after = (Double(bitPattern: before) + amount).bitPattern
+            let result = value.compareExchange(expected: before, desired: after, ordering: .relaxed)
+            guard !result.exchanged else { return }
+            before = result.original
+        }
+    }
+
+    func write(to text: inout String) {
+        let number = Double(bitPattern: value.load(ordering: .relaxed))
+        text += identity.line() + (Int64(exactly: number).map { "\($0)" } ?? PrometheusIdentity.shown(number)) + "\n"
+    }
+}
+
+/// A histogram with fixed buckets.
+final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler {
+    /// An atomic number that an array can hold.
+    private final class Bucket: Sendable {
+        let count = Atomic<Int64>(0)
+    }
+
+    private static let nanoseconds = PrometheusRegistry.bounds.map { Int64(($0 * 1e9).rounded()) }
+
+    let identity: PrometheusIdentity
+    /// The values of each bucket alone; the text has the sums.
+    private let buckets = (0...PrometheusRegistry.bounds.count).map { _ in Bucket() }
+    /// In billionths.
+    private let sum = Atomic<Int64>(0)
+
+    init(_ identity: PrometheusIdentity) { self.identity = identity }
+
+    func recordNanoseconds(_ duration: Int64) {
+        var low = 0
+        var high = PrometheusHistogram.nanoseconds.count
+        while low < high {
+            let middle = (low + high) / 2
+            if duration <= PrometheusHistogram.nanoseconds[middle] { high = middle } else { low = middle + 1 }
+        }
+        buckets[low].count.wrappingAdd(1, ordering: .relaxed)
+        sum.wrappingAdd(duration, ordering: .relaxed)
+    }
+
+    func record(_ value: Int64) { record(Double(value)) }
+
+    func record(_ value: Double) {
+        let billionths = (value * 1e9).rounded()
+        recordNanoseconds(Int64(exactly: billionths) ?? (billionths < 0 ? .min : .max))
+    }
+
+    func write(to text: inout String) {
+        let counts = buckets.map { $0.count.load(ordering: .relaxed) }
+        var total: Int64 = 0
+        for (bound, count) in zip(PrometheusRegistry.bounds.map { "\($0)" } + ["+Inf"], counts) {
+            total += count
+            text += "\(identity.line("_bucket", "le=\"\(bound)\""))\(total)\n"
+        }
+        text += "\(identity.line("_sum"))\(Double(sum.load(ordering: .relaxed)) / 1e9)\n"
+        text += "\(identity.line("_count"))\(total)\n"
+    }
+}

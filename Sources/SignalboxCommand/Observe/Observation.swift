@@ -1,0 +1,69 @@
+import PrometheusMetrics
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import WebSocketChat
+
+/// What a running program says about itself. Safe to use from any thread.
+final class Observation: Sendable {
+    private let registry = PrometheusRegistry(help: SupervisorMetrics.help)
+    private let metrics: SupervisorMetrics
+    let health = HealthWatch()
+    private let supervisor: Supervisor
+
+    /// Measures everything that the supervisor does from now on.
+    init(of supervisor: Supervisor) {
+        self.supervisor = supervisor
+        metrics = SupervisorMetrics(factory: registry)
+        supervisor.observe(metrics)
+        supervisor.observe(reports: health)
+    }
+
+    /// - Parameter showsAll: Whether the answer may say more than whether the program is alive and ready.
+    func answer(_ endpoint: ObservationEndpoint, showsAll: Bool) -> HTTPAnswer {
+        switch endpoint {
+        case .metrics:
+            metrics.reported(supervisor.report)
+            var text = registry.text()
+            ProcessMetrics.now.write(to: &text)
+            writeConnections(to: &text)
+            return HTTPAnswer(status: 200, contentType: PrometheusRegistry.contentType, body: Array(text.utf8))
+        case .healthz:
+            guard let failure = health.failure(of: supervisor) else { return .text(200, "alive") }
+            return .text(503, showsAll ? failure : "not alive")
+        case .readyz:
+            let problems = health.problems(of: supervisor)
+            return HTTPAnswer(
+                status: problems.isEmpty ? 200 : 503,
+                contentType: "application/json",
+                body: HealthProblem.json(problems, showsProblems: showsAll)
+            )
+        }
+    }
+
+    private func writeConnections(to text: inout String) {
+        let connections = health.connections
+        guard !connections.isEmpty else { return }
+        text += "# HELP signalbox_source_connected whether the source can receive messages: 1, or 0 while it cannot\n"
+        text += "# TYPE signalbox_source_connected gauge\n"
+        for (source, problem) in connections {
+            // The names of sources have no character that a label's value would have to escape.
+            text += "signalbox_source_connected{source=\"\(source.text)\"} \(problem == nil ? 1 : 0)\n"
+        }
+    }
+}
+
+/// The questions that the program answers, by their paths.
+enum ObservationEndpoint: String, CaseIterable {
+    case metrics = "/metrics"
+    case healthz = "/healthz"
+    case readyz = "/readyz"
+
+    /// The route of the path, for listeners that sources share.
+    var route: (pattern: URLPattern, url: URLText)? {
+        guard let pattern = try? URLPattern(rawValue), let url = try? URLText("http://localhost\(rawValue)") else {
+            return nil
+        }
+        return (pattern, url)
+    }
+}

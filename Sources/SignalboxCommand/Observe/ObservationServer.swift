@@ -1,0 +1,184 @@
+import AdapterSupport
+import Dispatch
+import Foundation
+import Logging
+import SecureTransport
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import WebSocketChat
+
+/// Answers `/metrics`, `/healthz` and `/readyz` on a listener.
+final class ObservationServer: Sendable {
+    /// How long an answer may take. If it takes longer, the program's threads are stuck.
+    static let answerLimit = Duration.seconds(2)
+
+    private let section: ObserveSection
+    private let listener: WebListener
+    private let observation: Observation
+    private let logger: Logger
+
+    init(_ section: ObserveSection, on listener: WebListener, _ observation: Observation, logger: Logger) {
+        (self.section, self.listener, self.observation, self.logger) = (section, listener, observation, logger)
+    }
+
+    /// Begins to answer. Detach the result to end.
+    ///
+    /// - Throws: ``CommandFailure`` if the token cannot be read or the port is not free.
+    func start() async throws(CommandFailure) -> ListenerAttachment {
+        let access = ObservationAccess(
+            token: try await readToken(),
+            isLocal: WebSocketServerConfiguration.isLocal(section.listener.configuration.address)
+        )
+        do throws(WebSocketChatError) {
+            let attachment = try await listener.attach { [observation] in
+                ObservationReceiver(observation, access, answerer: $0)
+            }
+            let scheme = section.listener.configuration.identity == nil ? "http" : "https"
+            let address = section.listener.configuration.address
+            let host = address.contains(":") ? "[\(address)]" : address
+            logger.info("observe: listening on \(scheme)://\(host):\(attachment.port)/")
+            return attachment
+        } catch {
+            throw CommandFailure(.cannotListen, "observe: \(error.detail)")
+        }
+    }
+
+    private func readToken() async throws(CommandFailure) -> [UInt8]? {
+        guard let token = section.token else { return nil }
+        // Reading a file may block, and this runs on the cooperative pool.
+        let result = await FileContent.waiting(on: DispatchQueue(label: "signalbox.observe")) {
+            Result { () throws(SecretUnavailable) in Array(try token.read().utf8) }
+        }
+        let bytes: [UInt8]
+        do { bytes = try result.get() } catch {
+            throw CommandFailure(.invalidConfiguration, "observe.token: \(error)")
+        }
+        guard bytes.count >= ObservationAccess.shortestToken else {
+            throw CommandFailure(
+                .invalidConfiguration,
+                "observe.token: it has fewer than \(ObservationAccess.shortestToken) bytes and can be guessed; generate a longer "
+                    + "one at random"
+            )
+        }
+        return bytes
+    }
+}
+
+/// Who may ask.
+struct ObservationAccess: Sendable {
+    static let shortestToken = 16
+    static let headerNames = ["host", "authorization", "origin", "sec-fetch-site"]
+
+    /// The token that shows everything, or `nil` if no token is needed.
+    let token: [UInt8]?
+    /// Whether only this machine reaches the listener.
+    let isLocal: Bool
+
+    /// Returns why a request is refused, or `nil` if it is not. A page of another site must not learn anything through a browser
+    /// on this machine, not even under a name of its own that it lets point here.
+    func refusal(of request: HTTPServerRequest) -> String? {
+        if let origin = request.headers["origin"], !origin.isEmpty { return "pages may not ask" }
+        if request.headers["sec-fetch-site"] == "cross-site" { return "pages of other sites may not ask" }
+        guard isLocal, let host = request.headers["host"] else { return nil }
+        let name = ObservationAccess.name(ofHost: host)
+        return NumericAddress(name) != nil || name.lowercased() == "localhost"
+            ? nil : "the Host is no address of this machine"
+    }
+
+    /// Whether the request has the token, if one is needed.
+    func isAuthorized(_ request: HTTPServerRequest) -> Bool {
+        guard let token else { return true }
+        guard let header = request.headers["authorization"], let stated = BearerToken.credentials(header) else {
+            return false
+        }
+        return MessageAuthentication.areEqual(stated, token)
+    }
+
+    /// Returns the host of `HOST:PORT`, an IPv6 address without brackets.
+    private static func name(ofHost host: String) -> String {
+        if host.hasPrefix("[") { return String(host.dropFirst().prefix { $0 != "]" }) }
+        return String(host.prefix { $0 != ":" })
+    }
+}
+
+/// Receives the requests. Only the listener's thread uses it.
+private final class ObservationReceiver: HTTPRequestReceiver {
+    private struct Question {
+        let endpoint: ObservationEndpoint
+        let isAuthorized: Bool
+        /// When the answer is due, once the request is complete.
+        var deadline: ContinuousClock.Instant?
+    }
+
+    private let observation: Observation
+    private let access: ObservationAccess
+    private let answerer: any HTTPAnswerer
+    private var questions: [HTTPExchangeID: Question] = [:]
+
+    init(_ observation: Observation, _ access: ObservationAccess, answerer: any HTTPAnswerer) {
+        (self.observation, self.access, self.answerer) = (observation, access, answerer)
+    }
+
+    var headerNames: [String] { ObservationAccess.headerNames }
+
+    func route(for path: String) -> (pattern: URLPattern, url: URLText)? {
+        ObservationEndpoint(rawValue: path)?.route
+    }
+
+    func began(_ request: HTTPServerRequest, _ exchange: HTTPExchangeID) -> HTTPRequestDecision {
+        guard let endpoint = ObservationEndpoint(rawValue: request.path) else {
+            return .answer(.text(404, "There is nothing here; see /metrics, /healthz and /readyz."))
+        }
+        guard request.method == "GET" || request.method == "HEAD" else {
+            return .answer(.text(405, "Use GET.", headers: [("Allow", "GET, HEAD")]))
+        }
+        if let refusal = access.refusal(of: request) { return .answer(.text(403, "Refused: \(refusal).")) }
+        let isAuthorized = access.isAuthorized(request)
+        guard isAuthorized || endpoint != .metrics else {
+            let challenge = [("WWW-Authenticate", "Bearer realm=\"signalbox\"")]
+            return .answer(.text(401, "Send the token of 'observe'.", headers: challenge))
+        }
+        questions[exchange] = Question(endpoint: endpoint, isAuthorized: isAuthorized)
+        return .read(limit: 0)
+    }
+
+    func completed(_ exchange: HTTPExchangeID, body: [UInt8]) {
+        guard let question = questions[exchange] else { return }
+        questions[exchange]?.deadline = .now + ObservationServer.answerLimit
+        // The answer is made where plugins run, so that it also shows whether those threads work.
+        Task { [answerer, observation] in
+            answerer.answer(exchange, observation.answer(question.endpoint, showsAll: question.isAuthorized))
+        }
+    }
+
+    func ended(_ exchange: HTTPExchangeID) { questions[exchange] = nil }
+
+    func ticked() {
+        let now = ContinuousClock.now
+        for (exchange, question) in questions {
+            guard let deadline = question.deadline, now >= deadline else { continue }
+            questions[exchange] = nil
+            let text = "The threads that run plugins have not answered within \(ObservationServer.answerLimit)."
+            answerer.answer(exchange, .text(503, text))
+        }
+    }
+
+    func refused(status: Int, from address: String, reason: String) {}
+    func listens(on port: UInt16) {}
+    func passEnded() {}
+    func descriptorsExhausted() {}
+    func evicted() {}
+    func limitReached() {}
+}
+
+extension HTTPAnswer {
+    static func text(_ status: Int, _ text: String, headers: [(name: String, value: String)] = []) -> HTTPAnswer {
+        HTTPAnswer(
+            status: status,
+            headers: headers,
+            contentType: "text/plain; charset=utf-8",
+            body: Array("\(text)\n".utf8)
+        )
+    }
+}

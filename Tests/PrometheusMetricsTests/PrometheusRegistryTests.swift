@@ -1,0 +1,143 @@
+import CoreMetrics
+import PrometheusMetrics
+import Testing
+
+@Suite struct PrometheusRegistryTests {
+    /// Returns the lines about a metric.
+    private static func lines(_ registry: PrometheusRegistry, _ name: String) -> [String] {
+        registry.text().split(separator: "\n").map(String.init).filter { $0.contains(name) }
+    }
+
+    @Test func aCounterCountsUp() {
+        let registry = PrometheusRegistry(help: ["orders_total": "orders \\ and\nlines"])
+        let counter = Counter(label: "orders_total", dimensions: [("shop", "a")], factory: registry)
+        counter.increment()
+        counter.increment(by: 4)
+        Counter(label: "orders_total", dimensions: [("shop", "b")], factory: registry).increment()
+        #expect(
+            Self.lines(registry, "orders_total") == [
+                #"# HELP orders_total orders \\ and\nlines"#, "# TYPE orders_total counter",
+                #"orders_total{shop="a"} 5"#, #"orders_total{shop="b"} 1"#,
+            ]
+        )
+        counter.reset()
+        #expect(Self.lines(registry, #"shop="a""#) == [#"orders_total{shop="a"} 0"#])
+    }
+
+    @Test func aMeterIsAGauge() {
+        let registry = PrometheusRegistry()
+        let meter = Meter(label: "fullness_ratio", factory: registry)
+        meter.set(0.25)
+        meter.increment(by: 0.5)
+        meter.decrement(by: 0.125)
+        #expect(Self.lines(registry, "fullness_ratio").last == "fullness_ratio 0.625")
+        meter.set(Int64.max)
+        meter.set(3)
+        #expect(Self.lines(registry, "fullness_ratio").last == "fullness_ratio 3")
+        for (value, text) in [(Double.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"), (1e300, "1e+300")] {
+            meter.set(value)
+            #expect(Self.lines(registry, "fullness_ratio").last == "fullness_ratio \(text)")
+        }
+    }
+
+    @Test func aTimerIsAHistogramInSeconds() {
+        let registry = PrometheusRegistry()
+        let timer = Timer(label: "call_seconds", dimensions: [("plugin", "pay")], factory: registry)
+        for nanoseconds: Int64 in [0, 100_000, 100_001, 3_000_000, 40_000_000_000] {
+            timer.recordNanoseconds(nanoseconds)
+        }
+        let lines = Self.lines(registry, "call_seconds")
+        #expect(lines.first { $0.contains("# TYPE") } == "# TYPE call_seconds histogram")
+        #expect(lines.contains(#"call_seconds_bucket{plugin="pay",le="0.0001"} 2"#))
+        #expect(lines.contains(#"call_seconds_bucket{plugin="pay",le="0.00025"} 3"#))
+        #expect(lines.contains(#"call_seconds_bucket{plugin="pay",le="0.0025"} 3"#))
+        #expect(lines.contains(#"call_seconds_bucket{plugin="pay",le="0.005"} 4"#))
+        #expect(lines.contains(#"call_seconds_bucket{plugin="pay",le="30.0"} 4"#))
+        #expect(
+            lines.suffix(3) == [
+                #"call_seconds_bucket{plugin="pay",le="+Inf"} 5"#, #"call_seconds_sum{plugin="pay"} 40.003200001"#,
+                #"call_seconds_count{plugin="pay"} 5"#,
+            ]
+        )
+        #expect(lines.count == 2 + PrometheusRegistry.bounds.count + 3)
+    }
+
+    @Test func aRecorderKeepsTheLastValueOrAllOfThem() {
+        let registry = PrometheusRegistry()
+        let last = Recorder(label: "depth", aggregate: false, factory: registry)
+        last.record(7)
+        last.record(1.5)
+        #expect(Self.lines(registry, "depth").last == "depth 1.5")
+        let all = Recorder(label: "size", aggregate: true, factory: registry)
+        all.record(7)
+        all.record(0.5)
+        all.record(Int64.max)
+        all.record(Double.infinity)
+        #expect(Self.lines(registry, "size_bucket").contains(#"size_bucket{le="0.5"} 1"#))
+        #expect(Self.lines(registry, "size_count") == ["size_count 4"])
+    }
+
+    @Test func namesAndValuesCannotBreakTheText() {
+        let registry = PrometheusRegistry()
+        let naughty = "a\"b\\c\nd 1\u{2028}<script>"
+        Counter(label: "1 bad-näme", dimensions: [("la bel", naughty)], factory: registry).increment()
+        let lines = Self.lines(registry, "bad_n")
+        #expect(lines.last == "_1_bad_n_me{la_bel=\"a\\\"b\\\\c\\nd 1\u{2028}<script>\"} 1")
+        #expect(lines.count == 3)
+    }
+
+    @Test func theSameNameAndLabelsAreOneMetric() {
+        let registry = PrometheusRegistry()
+        for _ in 0..<3 { Counter(label: "orders_total", factory: registry).increment() }
+        #expect(Self.lines(registry, "orders_total").last == "orders_total 3")
+        // A name has one kind.
+        Meter(label: "orders_total", factory: registry).set(9)
+        #expect(Self.lines(registry, "orders_total").last == "orders_total 3")
+        #expect(Self.lines(registry, "series_refused ") == ["signalbox_metric_series_refused 1"])
+    }
+
+    @Test func beyondTheLimitSeriesAreCountedAndNotKept() {
+        let registry = PrometheusRegistry(seriesLimit: 2)
+        for shop in ["a", "b", "c", "d"] {
+            Counter(label: "orders_total", dimensions: [("shop", shop)], factory: registry).increment()
+        }
+        #expect(Self.lines(registry, "orders_total{").count == 2)
+        #expect(Self.lines(registry, "series_refused ") == ["signalbox_metric_series_refused 2"])
+    }
+
+    @Test func aDestroyedMetricMakesRoom() {
+        let registry = PrometheusRegistry(seriesLimit: 1)
+        let first = Meter(label: "depth", factory: registry)
+        first.set(1)
+        first.destroy()
+        #expect(Self.lines(registry, "depth").isEmpty)
+        let second = Timer(label: "call_seconds", factory: registry)
+        second.recordNanoseconds(1)
+        #expect(Self.lines(registry, "call_seconds_count") == ["call_seconds_count 1"])
+        // Its last handler no longer counts.
+        first.set(2)
+        #expect(Self.lines(registry, "depth").isEmpty)
+    }
+
+    @Test func nothingIsLostWhenManyThreadsCount() async {
+        let registry = PrometheusRegistry()
+        let timer = Timer(label: "call_seconds", factory: registry)
+        await withDiscardingTaskGroup { group in
+            for number in 0..<8 {
+                group.addTask {
+                    let counter = Counter(label: "orders_total", factory: registry)
+                    let meter = Meter(label: "depth", factory: registry)
+                    for _ in 0..<1_000 {
+                        counter.increment()
+                        meter.increment(by: 1)
+                        timer.recordNanoseconds(Int64(number) * 1_000_000)
+                    }
+                }
+            }
+        }
+        #expect(Self.lines(registry, "orders_total").last == "orders_total 8000")
+        #expect(Self.lines(registry, "depth").last == "depth 8000")
+        #expect(Self.lines(registry, "call_seconds_count") == ["call_seconds_count 8000"])
+        #expect(Self.lines(registry, "call_seconds_sum") == ["call_seconds_sum 28.0"])
+    }
+}
