@@ -33,8 +33,8 @@ struct SignalboxTool: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, ServeCommand.self, CheckCommand.self, SubscribeCommand.self, PublishCommand.self,
             RequestCommand.self, ConnectCommand.self, BridgeCommand.self, SendCommand.self, ParseCommand.self,
-            NavigateCommand.self, ExplainCommand.self, TestCommand.self, DeadCommand.self, LogCommand.self,
-            StoreCommand.self,
+            NavigateCommand.self, ExplainCommand.self, TestCommand.self, GraphCommand.self, DeadCommand.self,
+            LogCommand.self, StoreCommand.self,
         ]
     )
 

@@ -29,8 +29,8 @@ struct CommandTable {
     ]
     /// The commands whose first arguments are file names, with their greatest number. The URL of `connect` is text.
     private static let fileArguments = [
-        "run": Int.max, "check": .max, "bridge": .max, "connect": 2, "serve": 1, "send": 1, "explain": 1, "navigate": 1,
-        "dead import": 1,
+        "run": Int.max, "check": .max, "bridge": .max, "connect": 2, "serve": 1, "send": 1, "explain": 1, "graph": 1,
+        "navigate": 1, "dead import": 1,
     ]
     /// The commands whose server is a URL, with that URL. Users of other clients write `-h HOST` instead.
     private static let serverURLs = [

@@ -96,7 +96,7 @@ extension PluginSection {
 }
 
 extension AccessSection {
-    fileprivate var rule: AccessRule {
+    var rule: AccessRule {
         switch self {
         case .origin(let source, let conditions):
             switch conditions.count {
@@ -112,7 +112,7 @@ extension AccessSection {
 }
 
 extension AccessSection.Condition {
-    fileprivate func rule(of source: SourceName) -> AccessRule {
+    func rule(of source: SourceName) -> AccessRule {
         switch self {
         case .topic(let topic): .topic(topic, source: source)
         case .qos(let qos): .push(qos: qos, source: source)

@@ -131,7 +131,7 @@ extension JSONObject {
 }
 
 /// Formats values for XML 1.0.
-private enum XMLText {
+enum XMLText {
     private static let named: [Unicode.Scalar: String] = [
         "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&apos;",
     ]

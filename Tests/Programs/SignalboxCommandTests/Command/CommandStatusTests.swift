@@ -9,6 +9,7 @@ import Testing
     @Test(arguments: [
         ["--help"], ["run", "--help"], ["subscribe", "--help"], ["bridge", "--help"], ["send", "--help"],
         ["parse", "--help"], ["navigate", "--help"], ["check", "--help"], ["explain", "--help"], ["test", "--help"],
+        ["graph", "--help"],
         ["serve", "--help"], ["connect", "--help"], ["publish", "--help"], ["request", "--help"],
         ["dead", "--help"], ["store", "--help"], ["dead", "list", "--help"], ["dead", "show", "--help"],
         ["dead", "replay", "--help"], ["dead", "export", "--help"], ["dead", "import", "--help"],
@@ -71,6 +72,7 @@ import Testing
         ["navigate", "c", "a:b", "--stdin"], ["connect", "c.yaml", "d.yml"], ["bridge", "c.yaml"],
         ["navigate", "c", "a:b", "--kind", "lnik"], ["navigate", "c", "a:b", "--frame", "top"],
         ["explain"], ["explain", "c"], ["explain", "--url", "a:b"],
+        ["graph"], ["graph", "a", "b"], ["graph", "c", "--format", "png"], ["graph", "{}"],
         ["test"], ["test", "a", "b"], ["test", "c", "--format", "xml"], ["test", "{}"],
         ["explain", "--url", "a:b", "--body", "1", "c"],
         ["explain", "--url", "a:b", "c", "--topic", "t"],

@@ -246,6 +246,7 @@ import Testing
         ["request", "mqtt://127.0.0.1:1", "-t", "a", "--body", "b"], ["connect", "ws://127.0.0.1:1/"],
         ["bridge", "page.js"], ["send", "c.yaml", "say"], ["parse", "a://b"],
         ["navigate", "c.yaml", "a://b"], ["explain", "--body", "1", "c.yaml"], ["test", "c.yaml"],
+        ["graph", "c.yaml"],
     ]
 
     private static let configuration = """
