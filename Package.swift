@@ -86,11 +86,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PrometheusMetricsTests",
-            dependencies: [
-                "PrometheusMetrics", "Signalbox", "SignalboxCore", "SignalboxTesting",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
+            dependencies: ["PrometheusMetrics", .product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: strict
         ),
         .target(name: "NavigationChain", dependencies: ["SignalboxRoutes"], swiftSettings: strict),

@@ -44,8 +44,8 @@ public final class PrometheusRegistry: MetricsFactory {
     ///
     /// - Parameters:
     ///   - help: What each metric means, by its name.
-    ///   - seriesLimit: The maximum number of pairs of a name and labels. Values of further ones are not kept, and
-    ///     `signalbox_metric_series_refused` says how many there are. It must be positive; the default is 50,000.
+    ///   - seriesLimit: The maximum number of pairs of a name and labels. Values of further ones are not shown, and
+    ///     `signalbox_metrics_refused_total` counts how often one was asked for. It must be positive; the default is 50,000.
     public init(help: [String: String] = [:], seriesLimit: Int = 50_000) {
         self.help = help
         self.seriesLimit = max(1, seriesLimit)
@@ -83,8 +83,8 @@ public final class PrometheusRegistry: MetricsFactory {
     /// Forgets a histogram.
     public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 
-    /// Returns the series with a name and labels, and creates it if there is none. A name that has been used for another kind
-    /// of metric, and a series beyond the limit, are counted as refused, and their values are not shown.
+    /// Returns the series with a name and labels, and creates it if there is none. Under a name that another metric uses, and
+    /// beyond the limit, its values are not shown.
     private func series<Series: PrometheusSeries>(
         _ label: String,
         _ dimensions: [(String, String)],
@@ -93,18 +93,27 @@ public final class PrometheusRegistry: MetricsFactory {
     ) -> Series {
         let identity = PrometheusIdentity(label, dimensions)
         return state.withLock { state in
-            var family = state.families[identity.name] ?? Family(kind: kind)
-            if let known = family.series[identity.labels] as? Series, family.kind == kind { return known }
+            let family = state.families[identity.name]
+            if family?.kind == kind, let known = family?.series[identity.labels] as? Series { return known }
             let made = make(identity)
-            guard family.kind == kind, state.count < seriesLimit else {
+            let isFree =
+                family.map { $0.kind == kind } ?? PrometheusRegistry.isFree(identity.name, kind, state.families)
+            guard isFree, state.count < seriesLimit else {
                 state.refused += 1
                 return made
             }
-            family.series[identity.labels] = made
-            state.families[identity.name] = family
+            state.families[identity.name, default: Family(kind: kind)].series[identity.labels] = made
             state.count += 1
             return made
         }
+    }
+
+    /// Returns whether no line of a new metric could be taken for that of another one.
+    private static func isFree(_ name: String, _ kind: PrometheusKind, _ families: [String: Family]) -> Bool {
+        let suffixes = ["_bucket", "_sum", "_count"]
+        if kind == .histogram, suffixes.contains(where: { families[name + $0] != nil }) { return false }
+        let bases = suffixes.filter { name.hasSuffix($0) }.map { String(name.dropLast($0.count)) }
+        return name != refusedName && !bases.contains { families[$0]?.kind == .histogram }
     }
 
     private func remove(_ handler: AnyObject) {
@@ -130,13 +139,14 @@ public final class PrometheusRegistry: MetricsFactory {
             begin(name, family.kind, &text)
             for (_, series) in family.series.sorted(by: { $0.key < $1.key }) { series.write(to: &text) }
         }
-        begin(PrometheusRegistry.refusedName, .gauge, &text)
+        begin(PrometheusRegistry.refusedName, .counter, &text)
         text += "\(PrometheusRegistry.refusedName) \(refused)\n"
         return text
     }
 
-    private static let refusedName = "signalbox_metric_series_refused"
-    private static let refusedHelp = "metrics beyond the limit of the registry, whose values are not shown"
+    private static let refusedName = "signalbox_metrics_refused_total"
+    private static let refusedHelp =
+        "requests for a metric beyond the limit, or under a name of another one, whose values are not shown"
 
     private func begin(_ name: String, _ kind: PrometheusKind, _ text: inout String) {
         let meaning = help[name] ?? (name == PrometheusRegistry.refusedName ? PrometheusRegistry.refusedHelp : name)

@@ -14,12 +14,18 @@ struct PrometheusIdentity: Sendable {
     /// The labels between braces, such as `source="push"`; empty without labels.
     let labels: String
 
+    /// The order of the labels does not matter. Of labels whose permitted names are equal, the first counts.
     init(_ label: String, _ dimensions: [(String, String)]) {
         name = PrometheusIdentity.permitted(label, isColonAllowed: true)
-        labels =
-            dimensions.map { key, value in
-                "\(PrometheusIdentity.permitted(key, isColonAllowed: false))=\"\(PrometheusIdentity.escaped(value))\""
-            }.joined(separator: ",")
+        let named = dimensions.map { (PrometheusIdentity.labelName($0), PrometheusIdentity.escaped($1)) }
+        let values = Dictionary(named) { first, _ in first }
+        labels = values.sorted { $0.key < $1.key }.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
+    }
+
+    private static func labelName(_ text: String) -> String {
+        let name = permitted(text, isColonAllowed: false)
+        // A histogram has labels of this name itself.
+        return name == "le" ? "le_" : name
     }
 
     /// Returns the beginning of a line up to its value.
@@ -46,7 +52,8 @@ struct PrometheusIdentity: Sendable {
 
     /// Returns a number as the text format has it.
     static func shown(_ number: Double) -> String {
-        number.isNaN ? "NaN" : number.isInfinite ? (number < 0 ? "-Inf" : "+Inf") : "\(number)"
+        if let whole = Int64(exactly: number) { return "\(whole)" }
+        return number.isNaN ? "NaN" : number.isInfinite ? (number < 0 ? "-Inf" : "+Inf") : "\(number)"
     }
 
     /// Returns text as a label's value or, without quotes, as a help text.
@@ -75,33 +82,40 @@ final class PrometheusCounter: PrometheusSeries, CounterHandler {
     func write(to text: inout String) { text += "\(identity.line())\(value.load(ordering: .relaxed))\n" }
 }
 
-final class PrometheusGauge: PrometheusSeries, MeterHandler, RecorderHandler {
-    let identity: PrometheusIdentity
-    /// The bits of a `Double`.
-    private let value = Atomic<UInt64>(0)
+/// A `Double` that many threads change.
+struct AtomicNumber: ~Copyable, Sendable {
+    private let bits = Atomic<UInt64>(0)
 
-    init(_ identity: PrometheusIdentity) { self.identity = identity }
+    var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 
-    func set(_ value: Int64) { set(Double(value)) }
-    func set(_ value: Double) { self.value.store(value.bitPattern, ordering: .relaxed) }
-    func record(_ value: Int64) { set(value) }
-    func record(_ value: Double) { set(value) }
-    func increment(by amount: Double) { add(amount) }
-    func decrement(by amount: Double) { add(-amount) }
+    func set(_ value: Double) { bits.store(value.bitPattern, ordering: .relaxed) }
 
-    private func add(_ amount: Double) {
-        var before = value.load(ordering: .relaxed)
+    func add(_ amount: Double) {
+        var before = bits.load(ordering: .relaxed)
         while true {
             let after = (Double(bitPattern: before) + amount).bitPattern
-            let result = value.compareExchange(expected: before, desired: after, ordering: .relaxed)
+            let result = bits.compareExchange(expected: before, desired: after, ordering: .relaxed)
             guard !result.exchanged else { return }
             before = result.original
         }
     }
+}
+
+final class PrometheusGauge: PrometheusSeries, MeterHandler, RecorderHandler {
+    let identity: PrometheusIdentity
+    private let number = AtomicNumber()
+
+    init(_ identity: PrometheusIdentity) { self.identity = identity }
+
+    func set(_ value: Int64) { set(Double(value)) }
+    func set(_ value: Double) { number.set(value) }
+    func record(_ value: Int64) { set(value) }
+    func record(_ value: Double) { set(value) }
+    func increment(by amount: Double) { number.add(amount) }
+    func decrement(by amount: Double) { number.add(-amount) }
 
     func write(to text: inout String) {
-        let number = Double(bitPattern: value.load(ordering: .relaxed))
-        text += identity.line() + (Int64(exactly: number).map { "\($0)" } ?? PrometheusIdentity.shown(number)) + "\n"
+        text += "\(identity.line())\(PrometheusIdentity.shown(number.value))\n"
     }
 }
 
@@ -112,32 +126,28 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
         let count = Atomic<Int64>(0)
     }
 
-    private static let nanoseconds = PrometheusRegistry.bounds.map { Int64(($0 * 1e9).rounded()) }
-
     let identity: PrometheusIdentity
     /// The values of each bucket alone; the text has the sums.
     private let buckets = (0...PrometheusRegistry.bounds.count).map { _ in Bucket() }
-    /// In billionths.
-    private let sum = Atomic<Int64>(0)
+    private let sum = AtomicNumber()
 
     init(_ identity: PrometheusIdentity) { self.identity = identity }
 
-    func recordNanoseconds(_ duration: Int64) {
-        var low = 0
-        var high = PrometheusHistogram.nanoseconds.count
-        while low < high {
-            let middle = (low + high) / 2
-            if duration <= PrometheusHistogram.nanoseconds[middle] { high = middle } else { low = middle + 1 }
-        }
-        buckets[low].count.wrappingAdd(1, ordering: .relaxed)
-        sum.wrappingAdd(duration, ordering: .relaxed)
-    }
+    func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
 
     func record(_ value: Int64) { record(Double(value)) }
 
+    /// Records a value. What is no number belongs to no bucket, and is left out.
     func record(_ value: Double) {
-        let billionths = (value * 1e9).rounded()
-        recordNanoseconds(Int64(exactly: billionths) ?? (billionths < 0 ? .min : .max))
+        guard !value.isNaN else { return }
+        var low = 0
+        var high = PrometheusRegistry.bounds.count
+        while low < high {
+            let middle = (low + high) / 2
+            if value <= PrometheusRegistry.bounds[middle] { high = middle } else { low = middle + 1 }
+        }
+        buckets[low].count.wrappingAdd(1, ordering: .relaxed)
+        sum.add(value)
     }
 
     func write(to text: inout String) {
@@ -147,7 +157,7 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
             total += count
             text += "\(identity.line("_bucket", "le=\"\(bound)\""))\(total)\n"
         }
-        text += "\(identity.line("_sum"))\(Double(sum.load(ordering: .relaxed)) / 1e9)\n"
+        text += "\(identity.line("_sum"))\(PrometheusIdentity.shown(sum.value))\n"
         text += "\(identity.line("_count"))\(total)\n"
     }
 }

@@ -109,7 +109,9 @@ public struct HistoryFilter: Sendable, Hashable {
 extension StoreAdministration {
     /// Returns the first of the selected outcomes, the latest at the end.
     ///
-    /// - Parameter count: The maximum number of outcomes. The others are selected with ``HistoryFilter/after``.
+    /// - Parameters:
+    ///   - filter: Which outcomes.
+    ///   - count: The maximum number of outcomes. The others are selected with ``HistoryFilter/after``.
     /// - Throws: ``StoreError`` if the file cannot be read.
     public func outcomes(_ filter: HistoryFilter, first count: Int) throws(StoreError) -> [HistoryEntry] {
         let (sql, arguments) = filter.conditions

@@ -50,10 +50,11 @@ def look_at(row, folder, idle, busy, requests):
             return dict(zip(words[::2], map(float, words[1::2])))
 
 
-def measured(folder, idle, busy, requests):
-    numbers = {name: [] for name in servers()}
-    for _ in range(ROUNDS):
-        for name, row in servers().items():
+def measured(rounds, folder, idle, busy, requests):
+    rows = servers()
+    numbers = {name: [] for name in rows}
+    for _ in range(rounds):
+        for name, row in rows.items():
             numbers[name].append(look_at(row, folder, idle, busy, requests))
     return numbers
 
@@ -67,7 +68,7 @@ def requests(folder):
     }
     lines = [["connections", "server", *columns, "times C"]]
     for connections in (1, 100):
-        numbers = measured(folder, 0, connections, 20_000)
+        numbers = measured(ROUNDS, folder, 0, connections, 20_000)
         processor = {name: [one["cpu_us_per_request"] for one in rows] for name, rows in numbers.items()}
         for name, rows in numbers.items():
             cells = [median([one[key] for one in rows], digits) for key, digits in columns.values()]
@@ -79,7 +80,8 @@ def idle(folder):
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < IDLE + 100:
         print(f"skipped: {IDLE:,} connections, as a process may not have so many files open (ulimit -n)")
         return
-    numbers = measured(folder, IDLE, 1, 5_000)
+    # Memory does not vary from round to round, and 10,000 connections take a while.
+    numbers = measured(1, folder, IDLE, 1, 5_000)
     lines = [["server", "MB", "bytes each", "p50 of a request besides, us", "p99, us", "bar, MB"]]
     for name, rows in numbers.items():
         memory = [one["server_bytes"] for one in rows]

@@ -1,11 +1,12 @@
-import BrokerKit
 import HTTPClient
+import SecureTransport
 import Signalbox
 import SignalboxCore
 import TestSupport
 import Testing
 import WebSocketChat
 
+@testable import BrokerKit
 @testable import HTTPActions
 
 /// Requests over TLS, from libcurl.

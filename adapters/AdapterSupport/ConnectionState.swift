@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether a source is connected, for those who watch it. Safe to use from any thread.
+/// Whether a source is connected. Safe to use from any thread.
 package final class ConnectionState: Sendable {
     private let state = Mutex<String?>("it has not connected yet")
 

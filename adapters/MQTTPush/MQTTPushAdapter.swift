@@ -83,7 +83,7 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter, ConnectingAdapte
     /// The receive maximum of one connection, even if there are several.
     package var maximumUnsettled: Int { configuration.receiveMaximum }
 
-    /// That of the first connection that is not open.
+    /// The problem of the first receiving connection that is not open.
     package var connectionProblem: String? { parts.lazy.compactMap(\.subscriptions.connection.problem).first }
 
     /// The number of requests with each result. All are 0 if the source does not answer requests.

@@ -134,6 +134,10 @@ extension PluginUse {
 }
 
 extension ProgramCommand {
-    /// The program with its arguments.
-    fileprivate var graphText: String { ([program] + arguments).joined(separator: " ") }
+    /// The program and, if the first argument names a script, that one. Other arguments may hold what a picture must not show.
+    fileprivate var graphText: String {
+        let script = arguments.first.flatMap { $0.wholeMatch(of: /[\w.\/-]+\.[a-z]{1,4}/) == nil ? nil : $0 }
+        let isCut = arguments.count > (script == nil ? 0 : 1)
+        return [program, script, isCut ? "…" : nil].compactMap { $0 }.joined(separator: " ")
+    }
 }

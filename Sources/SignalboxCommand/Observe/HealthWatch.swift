@@ -7,6 +7,10 @@ final class HealthWatch: ReportObserver {
     /// The longest time between two ticks of the supervisor's timer, which ticks once a second, while the program is alive.
     static let tickLimit = Duration.seconds(5)
 
+    /// The share of the store's room for dead letters from which on the program is not ready. Deleting the oldest letters, which
+    /// happens at 1, may free a share.
+    static let fullness = 0.95
+
     private struct State {
         var sources: [SourceName: any ConnectingAdapter] = [:]
         /// When the supervisor's timer last ticked, or `nil` before the first time.
@@ -14,8 +18,12 @@ final class HealthWatch: ReportObserver {
     }
 
     private let state = Mutex(State())
+    private let now: @Sendable () -> ContinuousClock.Instant
 
-    func reported(_ report: SupervisorReport) { state.withLock { $0.lastTick = .now } }
+    /// - Parameter now: Returns the time. Tests pass their own.
+    init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) { self.now = now }
+
+    func reported(_ report: SupervisorReport) { state.withLock { $0.lastTick = now() } }
 
     /// Watches a source that is starting, if it has a connection. This replaces an earlier adapter of the source.
     func add(_ adapter: any Adapter) {
@@ -34,16 +42,19 @@ final class HealthWatch: ReportObserver {
     /// Why the program is not alive, or `nil` if it is. A program that is starting or ending is alive.
     func failure(of supervisor: Supervisor) -> String? {
         guard !supervisor.isEnding, let last = state.withLock({ $0.lastTick }) else { return nil }
-        let silence = ContinuousClock.now - last
+        let silence = now() - last
         return silence > HealthWatch.tickLimit
             ? "the supervisor's timer has not ticked for \(silence.components.seconds) s; restart the program" : nil
     }
+
+    /// Whether the supervisor has not run for a second yet.
+    var isStarting: Bool { state.withLock { $0.lastTick == nil } }
 
     /// Why the program is not ready for messages. Empty if it is.
     func problems(of supervisor: Supervisor) -> [HealthProblem] {
         var problems: [HealthProblem] = []
         if let failure = failure(of: supervisor) { problems.append(HealthProblem(failure)) }
-        if state.withLock({ $0.lastTick }) == nil { problems.append(HealthProblem("the program is starting")) }
+        if isStarting { problems.append(HealthProblem("the program is starting")) }
         if supervisor.isEnding { problems.append(HealthProblem("the program is ending")) }
         for (source, problem) in connections {
             if let problem { problems.append(HealthProblem(problem, source: source)) }
@@ -55,9 +66,10 @@ final class HealthWatch: ReportObserver {
             let source = parts.first.flatMap { try? SourceName($0) }
             problems.append(HealthProblem(text, source: source, plugin: parts.last))
         }
-        if let use = report.storedDeadLetters, use.fullness >= 1 {
-            let text = "the store has no room for more dead letters and deletes the oldest; see 'signalbox dead list'"
-            problems.append(HealthProblem(text))
+        if let use = report.storedDeadLetters, use.fullness >= HealthWatch.fullness {
+            let share = Int(use.fullness * 100)
+            let text = "the store's room for dead letters is \(share) % full; at 100 % the oldest are deleted"
+            problems.append(HealthProblem("\(text); see 'signalbox dead list'"))
         }
         return problems
     }

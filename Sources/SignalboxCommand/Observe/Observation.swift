@@ -2,6 +2,7 @@ import PrometheusMetrics
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import Synchronization
 import WebSocketChat
 
 /// What a running program says about itself. Safe to use from any thread.
@@ -10,6 +11,10 @@ final class Observation: Sendable {
     private let metrics: SupervisorMetrics
     let health = HealthWatch()
     private let supervisor: Supervisor
+    private let waiting = Atomic<Int>(0)
+
+    /// The maximum number of questions that wait for an answer.
+    static let questionLimit = 16
 
     /// Measures everything that the supervisor does from now on.
     init(of supervisor: Supervisor) {
@@ -19,8 +24,32 @@ final class Observation: Sendable {
         supervisor.observe(reports: health)
     }
 
+    /// Whether sources are about to start, or have ended.
+    var isChanging: Bool { health.isStarting || supervisor.isEnding }
+
+    /// Answers a question on the threads that run plugins.
+    ///
     /// - Parameter showsAll: Whether the answer may say more than whether the program is alive and ready.
-    func answer(_ endpoint: ObservationEndpoint, showsAll: Bool) -> HTTPAnswer {
+    /// - Returns: `false` if too many questions are waiting. `answer` is then not called.
+    func ask(
+        _ endpoint: ObservationEndpoint,
+        showsAll: Bool,
+        _ answer: @escaping @Sendable (HTTPAnswer) -> Void
+    ) -> Bool {
+        // Other questions must not keep the program from saying that it is alive.
+        let limit = Observation.questionLimit * (endpoint == .healthz ? 2 : 1)
+        guard waiting.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
+            waiting.wrappingSubtract(1, ordering: .relaxed)
+            return false
+        }
+        Task {
+            answer(self.answer(endpoint, showsAll: showsAll))
+            waiting.wrappingSubtract(1, ordering: .relaxed)
+        }
+        return true
+    }
+
+    private func answer(_ endpoint: ObservationEndpoint, showsAll: Bool) -> HTTPAnswer {
         switch endpoint {
         case .metrics:
             metrics.reported(supervisor.report)
@@ -58,6 +87,9 @@ enum ObservationEndpoint: String, CaseIterable {
     case metrics = "/metrics"
     case healthz = "/healthz"
     case readyz = "/readyz"
+
+    /// How long an answer may take. Plugins that compute may keep the threads busy for a while in a program that is alive.
+    var answerLimit: Duration { self == .healthz ? .seconds(15) : .seconds(5) }
 
     /// The route of the path, for listeners that sources share.
     var route: (pattern: URLPattern, url: URLText)? {

@@ -10,9 +10,6 @@ import WebSocketChat
 
 /// Answers `/metrics`, `/healthz` and `/readyz` on a listener.
 final class ObservationServer: Sendable {
-    /// How long an answer may take. If it takes longer, the program's threads are stuck.
-    static let answerLimit = Duration.seconds(2)
-
     private let section: ObserveSection
     private let listener: WebListener
     private let observation: Observation
@@ -28,16 +25,14 @@ final class ObservationServer: Sendable {
     func start() async throws(CommandFailure) -> ListenerAttachment {
         let access = ObservationAccess(
             token: try await readToken(),
-            isLocal: WebSocketServerConfiguration.isLocal(section.listener.configuration.address)
+            isLocal: WebSocketServerConfiguration.isLocal(section.listener.configuration.address),
+            isShared: section.listener.name != nil
         )
         do throws(WebSocketChatError) {
-            let attachment = try await listener.attach { [observation] in
+            let attachment = try await listener.attach(isAuxiliary: true) { [observation] in
                 ObservationReceiver(observation, access, answerer: $0)
             }
-            let scheme = section.listener.configuration.identity == nil ? "http" : "https"
-            let address = section.listener.configuration.address
-            let host = address.contains(":") ? "[\(address)]" : address
-            logger.info("observe: listening on \(scheme)://\(host):\(attachment.port)/")
+            logger.info("observe: listening on \(section.listener.configuration.url(port: attachment.port))/")
             return attachment
         } catch {
             throw CommandFailure(.cannotListen, "observe: \(error.detail)")
@@ -74,16 +69,18 @@ struct ObservationAccess: Sendable {
     let token: [UInt8]?
     /// Whether only this machine reaches the listener.
     let isLocal: Bool
+    /// Whether sources may have the same listener.
+    let isShared: Bool
 
-    /// Returns why a request is refused, or `nil` if it is not. A page of another site must not learn anything through a browser
-    /// on this machine, not even under a name of its own that it lets point here.
+    /// Returns why a request is refused, or `nil` if it is not. No page may learn anything through a browser that reaches the
+    /// listener, not even if the page's owner points a host name at this machine.
     func refusal(of request: HTTPServerRequest) -> String? {
         if let origin = request.headers["origin"], !origin.isEmpty { return "pages may not ask" }
-        if request.headers["sec-fetch-site"] == "cross-site" { return "pages of other sites may not ask" }
-        guard isLocal, let host = request.headers["host"] else { return nil }
+        if let site = request.headers["sec-fetch-site"], site != "none" { return "pages may not ask" }
+        guard isLocal || token == nil, let host = request.headers["host"] else { return nil }
         let name = ObservationAccess.name(ofHost: host)
         return NumericAddress(name) != nil || name.lowercased() == "localhost"
-            ? nil : "the Host is no address of this machine"
+            ? nil : "the Host must be an address, or a token must be required"
     }
 
     /// Whether the request has the token, if one is needed.
@@ -128,7 +125,7 @@ private final class ObservationReceiver: HTTPRequestReceiver {
 
     func began(_ request: HTTPServerRequest, _ exchange: HTTPExchangeID) -> HTTPRequestDecision {
         guard let endpoint = ObservationEndpoint(rawValue: request.path) else {
-            return .answer(.text(404, "There is nothing here; see /metrics, /healthz and /readyz."))
+            return .answer(missing)
         }
         guard request.method == "GET" || request.method == "HEAD" else {
             return .answer(.text(405, "Use GET.", headers: [("Allow", "GET, HEAD")]))
@@ -143,13 +140,24 @@ private final class ObservationReceiver: HTTPRequestReceiver {
         return .read(limit: 0)
     }
 
+    /// The answer at any other path. A source that is about to have it, or has just left, must not be taken to be missing.
+    private var missing: HTTPAnswer {
+        guard access.isShared else { return .text(404, "There is nothing here; see /metrics, /healthz and /readyz.") }
+        guard observation.isChanging else { return .text(404, "There is nothing here.") }
+        return .text(503, "The program is starting or ending.", headers: [("Retry-After", "1")])
+    }
+
     func completed(_ exchange: HTTPExchangeID, body: [UInt8]) {
         guard let question = questions[exchange] else { return }
-        questions[exchange]?.deadline = .now + ObservationServer.answerLimit
+        questions[exchange]?.deadline = .now + question.endpoint.answerLimit
         // The answer is made where plugins run, so that it also shows whether those threads work.
-        Task { [answerer, observation] in
-            answerer.answer(exchange, observation.answer(question.endpoint, showsAll: question.isAuthorized))
+        let isAsked = observation.ask(question.endpoint, showsAll: question.isAuthorized) { [answerer] in
+            answerer.answer(exchange, $0)
         }
+        guard !isAsked else { return }
+        questions[exchange] = nil
+        let text = "\(Observation.questionLimit) questions are waiting for an answer."
+        answerer.answer(exchange, .text(503, text, headers: [("Retry-After", "1")]))
     }
 
     func ended(_ exchange: HTTPExchangeID) { questions[exchange] = nil }
@@ -159,7 +167,7 @@ private final class ObservationReceiver: HTTPRequestReceiver {
         for (exchange, question) in questions {
             guard let deadline = question.deadline, now >= deadline else { continue }
             questions[exchange] = nil
-            let text = "The threads that run plugins have not answered within \(ObservationServer.answerLimit)."
+            let text = "The threads that run plugins have not answered within \(question.endpoint.answerLimit)."
             answerer.answer(exchange, .text(503, text))
         }
     }

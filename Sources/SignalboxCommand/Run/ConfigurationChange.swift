@@ -1,5 +1,6 @@
 import Signalbox
 import SignalboxCore
+import WebSocketChat
 
 /// The steps that move a running program to a new configuration.
 struct ConfigurationChange: Sendable {
@@ -135,6 +136,7 @@ extension SourceKind {
         case .chat(var chat):
             guard chat.listener?.name == listener.name, chat.listener != listener else { return false }
             chat.listener = listener
+            chat.server.adopt(listener.configuration)
             self = .chat(chat)
         case .http(var http):
             guard http.listener.name == listener.name, http.listener != listener else { return false }

@@ -96,7 +96,7 @@ struct SupervisorBuilder {
 
     /// Answers questions about the program, if the configuration says where.
     ///
-    /// - Returns: What to detach once the program has ended.
+    /// - Returns: The attachment, which the caller detaches once the program has ended.
     /// - Throws: ``CommandFailure`` if the token cannot be read or the port is not free.
     func observe(by observation: Observation?) async throws -> ListenerAttachment? {
         guard let section = configuration.observe, let observation else { return nil }

@@ -195,6 +195,7 @@ import Testing
     private static let files: Set<String> = [
         "Sources/Signalbox/Log/Log.swift",
         "Sources/SignalboxCommand/Bridge/BridgeRun.swift",
+        "Sources/SignalboxCommand/Observe/ObservationServer.swift",
         "Sources/SignalboxCommand/Plugins/BuiltInPlugins.swift",
         "Sources/SignalboxCommand/Plugins/Programs/ProcessPool.swift",
         "Sources/SignalboxCommand/Plugins/Programs/ProcessReader.swift",

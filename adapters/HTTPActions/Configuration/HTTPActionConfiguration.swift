@@ -34,7 +34,7 @@ public struct HTTPActionConfiguration: Sendable, Hashable {
     /// The limits for a single message. A larger body is refused with 413.
     ///
     /// Each HTTP connection of the listener can hold an incomplete body of this size, for
-    /// ``WebListenerConfiguration/httpTimeout``.
+    /// `WebListenerConfiguration.httpTimeout`.
     public var limits = MessageLimits()
     /// How long a request may wait for room in the source's window before it is refused with 429. Must be between 1 ms and
     /// 1 h; the default is 5 s.

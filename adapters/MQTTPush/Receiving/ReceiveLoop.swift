@@ -75,13 +75,19 @@ final class ReceiveLoop {
             stop: StopLimit(bridge),
             log: log
         )
-        let wasConnected = try loop.run { wasConnected in
-            (
-                ReceivingRole(self, expectsSession: wasConnected && keepsSession),
-                cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected)
-            )
+        do throws(MQTTPushError) {
+            let wasConnected = try loop.run { wasConnected in
+                (
+                    ReceivingRole(self, expectsSession: wasConnected && keepsSession),
+                    cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected)
+                )
+            }
+            subscriptions.connection.closed("it has stopped")
+            if wasConnected { log.stopped() }
+        } catch {
+            subscriptions.connection.closed("it has ended: \(error.detail)")
+            throw error
         }
-        if wasConnected { log.stopped() }
     }
 }
 

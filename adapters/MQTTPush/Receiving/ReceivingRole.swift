@@ -70,6 +70,7 @@ final class ReceivingRole: BrokerRole {
         }
         if !isPresent { loop.subscriptions.newSessionStarted() }
         loop.subscriptions.connected(connection.bridge.wake)
+        if loop.configuration.topics.isEmpty { loop.subscriptions.connection.opened() }
         return subscriptions.subscribe(connection, receiver)
     }
 

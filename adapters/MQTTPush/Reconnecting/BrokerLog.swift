@@ -14,7 +14,7 @@ final class BrokerLog: Sendable {
     private let hasLoggedDisconnect = Atomic(true)
     private let connection: ConnectionState
 
-    /// - Parameter connection: What else learns about connections.
+    /// - Parameter connection: Updated when the client has subscribed, and when it has lost its connection.
     init(_ logger: Logger, configuration: some BrokerSettings, connection: ConnectionState = ConnectionState()) {
         self.connection = connection
         log = AdapterLog(logger, source: configuration.source, prefix: configuration.logPrefix)
@@ -37,7 +37,6 @@ final class BrokerLog: Sendable {
     ///
     /// - Parameter session: A text about the session, to be appended to the line.
     func connected(_ session: String = "") {
-        connection.opened()
         let isOther = current.withLock { current in
             defer { current.connected = current.tried }
             return current.connected != current.tried
@@ -104,6 +103,11 @@ final class BrokerLog: Sendable {
     /// Logs a connection's subscriptions. This line is never withheld, because programs wait for it. It cannot become
     /// too frequent, because the back-off limits the number of connections.
     func subscribed(_ count: Int) {
+        if count > 0 {
+            connection.opened()
+        } else {
+            connection.closed("broker \(broker) has refused every subscription")
+        }
         log.write(.info, "subscribed to \(count) topic \(count == 1 ? "filter" : "filters")")
     }
 
@@ -182,7 +186,6 @@ final class BrokerLog: Sendable {
     }
 
     func stopped() {
-        connection.closed("it has stopped")
         log.write(.info, "disconnected from broker \(current.withLock { $0.connected })")
     }
 

@@ -50,6 +50,9 @@ final class FeedLog {
         log.write(.info, sentence)
     }
 
+    /// Notes that the feed has ended with an error, which the caller reports.
+    func failed(_ sentence: String) { connection.closed(sentence) }
+
     func stopped() {
         connection.closed("it has stopped")
         guard !hasLoggedClose else { return }

@@ -239,6 +239,7 @@ extension FeedSession {
     private func halt(_ code: WebSocketChatError.Code?, _ reason: DisconnectReason) {
         if let code {
             let sentence = reason.sentence(about: configuration)
+            log.failed(sentence)
             error = WebSocketChatError(code, sentence, source: configuration.source).with(
                 reason.classification.disconnectReason
             )

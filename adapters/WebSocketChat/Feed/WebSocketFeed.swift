@@ -159,7 +159,7 @@ final class FeedStatus: Sendable {
     }
 
     let hub: ChatHub
-    /// Whether the feed is connected, for those who watch it.
+    /// Whether the feed is connected.
     let watched = ConnectionState()
     private let state = Mutex(State())
 

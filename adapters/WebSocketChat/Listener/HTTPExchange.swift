@@ -28,6 +28,8 @@ final class HTTPExchange {
     var body: [UInt8] = []
     /// The decoder of a body that is sent in chunks.
     var chunks: ChunkedBody?
+    /// Whether the request is HEAD, whose answer has no body.
+    var isHead = false
     /// Whether the connection closes after the answer.
     var closes = false
     /// The part of the answer that has not been sent yet.

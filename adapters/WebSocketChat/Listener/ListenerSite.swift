@@ -27,6 +27,8 @@ struct SiteTraits: Sendable {
     var pages: [String: WebSocketPage] = [:]
     /// The maximum number of bytes waiting on one connection. If it is `nil`, the listener's limit applies.
     var waitingBytes: Int?
+    /// Whether the site belongs to no source. Sources, if there are any, then receive what concerns the whole listener.
+    var isAuxiliary = false
 }
 
 /// Receives the events of one site. Only the listener's thread uses it.
@@ -85,8 +87,12 @@ final class LoadedSite {
 struct LoadedSites {
     private(set) var all: [LoadedSite] = []
 
-    /// The receiver of what happens to the whole listener, which is the site that has been there longest.
-    var events: (any ListenerReceiver)? { all.first?.events }
+    /// The receiver of what happens to the whole listener, which is the source that has been there longest.
+    var events: (any ListenerReceiver)? { LoadedSites.first(of: all)?.events }
+
+    private static func first(of sites: [LoadedSite]) -> LoadedSite? {
+        sites.first { !$0.site.traits.isAuxiliary } ?? sites.first
+    }
 
     mutating func add(_ site: LoadedSite) { all.append(site) }
 
@@ -114,7 +120,7 @@ struct LoadedSites {
         guard candidates.count > 1 else { return candidates.first }
         let matching = candidates.compactMap { site in site.requests?.route(for: path).map { (site: site, route: $0) } }
         guard matching.count > 1, let url = matching.first?.route.url else {
-            return matching.first?.site ?? candidates.first
+            return matching.first?.site ?? LoadedSites.first(of: candidates)
         }
         let numbered = matching.enumerated().map { (pattern: $0.element.route.pattern, value: $0.offset) }
         // Routes of two sources that match the same paths are ambiguous, so the source that came first has them.

@@ -210,12 +210,15 @@ extension TransportError {
 extension WebListener {
     /// Adds a source of requests, and listens if it is the first source.
     ///
-    /// - Parameter make: Creates the receiver. Called on the listener's thread, on which the receiver stays.
+    /// - Parameters:
+    ///   - isAuxiliary: Whether the requests are not for a source.
+    ///   - make: Creates the receiver. Called on the listener's thread, on which the receiver stays.
     /// - Throws: `notListening` or `noResources`, without a source.
     package func attach(
+        isAuxiliary: Bool = false,
         requests make: @escaping @Sendable (any HTTPAnswerer) -> any HTTPRequestReceiver
     ) async throws(WebSocketChatError) -> ListenerAttachment {
-        let site = ListenerSite(SiteTraits()) { .requests(make($0)) }
+        let site = ListenerSite(SiteTraits(isAuxiliary: isAuxiliary)) { .requests(make($0)) }
         do throws(TransportError) {
             return ListenerAttachment(listener: self, site: site, transport: try await attach(site))
         } catch {

@@ -157,6 +157,7 @@ struct ConfigurationReader {
         let sources = keys.required("sources", "name at least one source below it")?.anyMapping()
         configuration.sources = sources.map { self.sources($0, configuration.limits) } ?? []
         checkListeners(of: configuration.sources)
+        checkPaths(of: configuration.sources, besides: configuration.observe)
         if let list = keys.required("plugins", "name at least one plugin below it")?.list() {
             let names = SourceNames(sources, configuration.sources)
             configuration.plugins = plugins(list, sources: names, bounds: configuration.supervisor)

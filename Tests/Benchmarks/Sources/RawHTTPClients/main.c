@@ -1,7 +1,7 @@
 // Many HTTP clients in one process, hand-made: they look at a server from outside, its processor time and memory included.
 // usage: RawHTTPClients PORT SERVER IDLE BUSY REQUESTS PATH [FILE]
-//          opens IDLE connections, each with one request; then BUSY more send REQUESTS requests together, each connection the
-//          next one after its answer. The requests are POST with the body FILE, or GET without one.
+//          opens BUSY connections and IDLE more, each with one request; then the BUSY ones send REQUESTS requests together, each
+//          the next one after its answer. The requests are POST with the body FILE, or GET without one.
 // SERVER is the server's process. Prints one line of names and numbers.
 #define _GNU_SOURCE
 #include <stdio.h>

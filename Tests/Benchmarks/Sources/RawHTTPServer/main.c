@@ -2,14 +2,15 @@
 // with the same, or a GET with two bytes. It checks nothing. It runs until it is ended.
 #include <libwebsockets.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SERVICE_BYTES = 4096, LONGEST = 2048, HEAD = 512 };
 
-// Per connection: the body of its request, and where the answer begins in the buffer.
+// Per connection: the body of its request, until it is answered.
 struct session {
     size_t length;
-    char body[LONGEST];
+    char *body;
 };
 
 static int answer(struct lws *wsi, struct session *session) {
@@ -23,7 +24,8 @@ static int answer(struct lws *wsi, struct session *session) {
     }
     memcpy(place, session->body, session->length);
     size_t length = (size_t)(place - start) + session->length;
-    session->length = 0;
+    free(session->body);
+    *session = (struct session){0};
     if (lws_write(wsi, start, length, LWS_WRITE_HTTP_FINAL) != (int)length) return -1;
     return lws_http_transaction_completed(wsi) != 0 ? -1 : 0;
 }
@@ -33,6 +35,8 @@ static int called(struct lws *wsi, enum lws_callback_reasons reason, void *user,
     switch (reason) {
     case LWS_CALLBACK_HTTP:
         session->length = 0;
+        session->body = realloc(session->body, LONGEST);
+        if (session->body == NULL) return -1;
         if (lws_hdr_total_length(wsi, WSI_TOKEN_POST_URI) > 0) return 0;
         memcpy(session->body, "{}", 2);
         session->length = 2;
@@ -45,6 +49,9 @@ static int called(struct lws *wsi, enum lws_callback_reasons reason, void *user,
         return 0;
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
         lws_callback_on_writable(wsi);
+        return 0;
+    case LWS_CALLBACK_CLOSED_HTTP:
+        if (session != NULL) free(session->body);
         return 0;
     case LWS_CALLBACK_HTTP_WRITEABLE:
         return session->length == 0 ? 0 : answer(wsi, session);

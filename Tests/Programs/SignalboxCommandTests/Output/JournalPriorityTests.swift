@@ -10,6 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct JournalPriorityTests {
     /// Returns what a command writes to a file that the environment names as the journal.
     private static func errors(named journal: String, _ arguments: String) async throws -> String {
+        var text = ""
         try await TemporaryFolder.with { folder in
             let configuration = """
                 sources: { l: { links: { urls: ['app://bad', 'app://good'], routes: [{ pattern: 'app://{action}' }] } } }
@@ -19,8 +20,9 @@ import Testing
             let script = "exec 2>errors; JOURNAL_STREAM=\(journal) exec \"$0\" run c.yaml \(arguments)"
             let shell = try RunningProgram("sh", ["-c", script, BuiltProgram.path("signalbox")], folder: folder)
             _ = await shell.status()
-            return try String(contentsOf: folder.appendingPathComponent("errors"), encoding: .utf8)
+            text = try String(contentsOf: folder.appendingPathComponent("errors"), encoding: .utf8)
         }
+        return text
     }
 
     @Test(arguments: ["text", "json"]) func linesOfTheJournalHaveAPriority(format: String) async throws {

@@ -13,7 +13,7 @@ extension LibraryLoop {
         case .answer(let answer):
             guard exchange.phase == .waiting else { return }
             exchange.closes = exchange.closes || answer.closes || http.isLast(exchange.handle)
-            exchange.outgoing.append(answer.bytes(closes: exchange.closes), cost: 0)
+            exchange.outgoing.append(answer.bytes(closes: exchange.closes, hasBody: !exchange.isHead), cost: 0)
             exchange.phase = .answering
             http.release(exchange.handle, at: .now)
         case .open(let head):

@@ -24,6 +24,7 @@ extension LibraryLoop {
             return answerAtOnce(handle, answer, isHead: head.method == "HEAD", unreadBody: framing != .none)
         case .read(let limit):
             let exchange = HTTPExchange(id, handle, of: site, receiver, limit: limit)
+            exchange.isHead = head.method == "HEAD"
             exchanges.add(exchange)
             site.members += 1
             return read(framing, of: exchange, expectation: head.header("expect"))

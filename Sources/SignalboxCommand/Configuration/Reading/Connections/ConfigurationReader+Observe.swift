@@ -1,4 +1,6 @@
+import HTTPActions
 import SignalboxCore
+import SignalboxRoutes
 import WebSocketChat
 
 extension ConfigurationReader {
@@ -13,9 +15,30 @@ extension ConfigurationReader {
             let listener = listener(keys, replacing: ["port", "address", "identity"])
             let token = keys.optional("token").map { secret($0, "a token") }
             guard let listener, token != .some(nil) else { return nil }
+            let isValid = keys.value.check { try listener.configuration.validate() }
+            guard isValid else { return nil }
             let section = ObserveSection(listener: listener, token: token ?? nil)
             warnIfOpen(section, at: keys.value)
             return section
+        }
+    }
+
+    /// Reports sources whose paths `observe` answers on the listener that they share.
+    func checkPaths(of sources: [SourceSection], besides observe: ObserveSection?) {
+        guard let name = observe?.listener.name else { return }
+        for source in sources {
+            var paths: [String] = []
+            if let chat = source.kind.chat, chat.listener?.name == name {
+                paths = chat.server.pages.keys.sorted()
+            } else if let http = source.kind.http, http.listener.name == name {
+                paths = http.server.routes.map(\.pattern.text)
+            }
+            for path in paths where ObservationEndpoint(rawValue: path) != nil {
+                locations.sources[source.name]?.reportError(
+                    "the path \(path) is that of 'observe' on the listener '\(name)'; give the source another one",
+                    .shadowedRoute
+                )
+            }
         }
     }
 
