@@ -83,8 +83,8 @@ public final class PrometheusRegistry: MetricsFactory {
     /// Forgets a histogram.
     public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 
-    /// Returns the series with a name and labels, and creates it if there is none. Under a name that another metric uses, and
-    /// beyond the limit, its values are not shown.
+    /// Returns the series with a name and labels, and creates it if necessary. The text does not show its values if another
+    /// metric uses the name, or if there are too many series.
     private func series<Series: PrometheusSeries>(
         _ label: String,
         _ dimensions: [(String, String)],

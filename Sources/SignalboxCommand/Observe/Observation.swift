@@ -58,8 +58,8 @@ final class Observation: Sendable {
             writeConnections(to: &text)
             return HTTPAnswer(status: 200, contentType: PrometheusRegistry.contentType, body: Array(text.utf8))
         case .healthz:
-            guard let failure = health.failure(of: supervisor) else { return .text(200, "alive") }
-            return .text(503, showsAll ? failure : "not alive")
+            guard let failure = health.failure(of: supervisor) else { return HTTPAnswer(200, "alive") }
+            return HTTPAnswer(503, showsAll ? failure : "not alive")
         case .readyz:
             let problems = health.problems(of: supervisor)
             return HTTPAnswer(

@@ -1,8 +1,6 @@
 import AdapterSupport
 import Dispatch
-import Foundation
 import Logging
-import SecureTransport
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
@@ -24,7 +22,7 @@ final class ObservationServer: Sendable {
     /// - Throws: ``CommandFailure`` if the token cannot be read or the port is not free.
     func start() async throws(CommandFailure) -> ListenerAttachment {
         let access = ObservationAccess(
-            token: try await readToken(),
+            tokens: try await readToken(),
             isLocal: WebSocketServerConfiguration.isLocal(section.listener.configuration.address),
             isShared: section.listener.name != nil
         )
@@ -39,34 +37,24 @@ final class ObservationServer: Sendable {
         }
     }
 
-    private func readToken() async throws(CommandFailure) -> [UInt8]? {
-        guard let token = section.token else { return nil }
+    private func readToken() async throws(CommandFailure) -> PrincipalTokens {
+        let holder = section.token.map { [WebSocketPrincipal("observe", token: $0)] } ?? []
         // Reading a file may block, and this runs on the cooperative pool.
         let result = await FileContent.waiting(on: DispatchQueue(label: "signalbox.observe")) {
-            Result { () throws(SecretUnavailable) in Array(try token.read().utf8) }
+            Result { () throws(WebSocketChatError) in try PrincipalTokens(reading: holder) }
         }
-        let bytes: [UInt8]
-        do { bytes = try result.get() } catch {
-            throw CommandFailure(.invalidConfiguration, "observe.token: \(error)")
+        do throws(WebSocketChatError) { return try result.get() } catch {
+            throw CommandFailure(.invalidConfiguration, "observe: \(error.detail)")
         }
-        guard bytes.count >= ObservationAccess.shortestToken else {
-            throw CommandFailure(
-                .invalidConfiguration,
-                "observe.token: it has fewer than \(ObservationAccess.shortestToken) bytes and can be guessed; generate a longer "
-                    + "one at random"
-            )
-        }
-        return bytes
     }
 }
 
 /// Who may ask.
 struct ObservationAccess: Sendable {
-    static let shortestToken = 16
     static let headerNames = ["host", "authorization", "origin", "sec-fetch-site"]
 
-    /// The token that shows everything, or `nil` if no token is needed.
-    let token: [UInt8]?
+    /// The token that shows everything. Empty if no token is needed.
+    let tokens: PrincipalTokens
     /// Whether only this machine reaches the listener.
     let isLocal: Bool
     /// Whether sources may have the same listener.
@@ -77,7 +65,7 @@ struct ObservationAccess: Sendable {
     func refusal(of request: HTTPServerRequest) -> String? {
         if let origin = request.headers["origin"], !origin.isEmpty { return "pages may not ask" }
         if let site = request.headers["sec-fetch-site"], site != "none" { return "pages may not ask" }
-        guard isLocal || token == nil, let host = request.headers["host"] else { return nil }
+        guard isLocal || tokens.isEmpty, let host = request.headers["host"] else { return nil }
         let name = ObservationAccess.name(ofHost: host)
         return NumericAddress(name) != nil || name.lowercased() == "localhost"
             ? nil : "the Host must be an address, or a token must be required"
@@ -85,11 +73,11 @@ struct ObservationAccess: Sendable {
 
     /// Whether the request has the token, if one is needed.
     func isAuthorized(_ request: HTTPServerRequest) -> Bool {
-        guard let token else { return true }
+        guard !tokens.isEmpty else { return true }
         guard let header = request.headers["authorization"], let stated = BearerToken.credentials(header) else {
             return false
         }
-        return MessageAuthentication.areEqual(stated, token)
+        return tokens.principal(presenting: stated) != nil
     }
 
     /// Returns the host of `HOST:PORT`, an IPv6 address without brackets.
@@ -128,13 +116,13 @@ private final class ObservationReceiver: HTTPRequestReceiver {
             return .answer(missing)
         }
         guard request.method == "GET" || request.method == "HEAD" else {
-            return .answer(.text(405, "Use GET.", headers: [("Allow", "GET, HEAD")]))
+            return .answer(HTTPAnswer(405, "Use GET.", headers: [("Allow", "GET, HEAD")]))
         }
-        if let refusal = access.refusal(of: request) { return .answer(.text(403, "Refused: \(refusal).")) }
+        if let refusal = access.refusal(of: request) { return .answer(HTTPAnswer(403, "Refused: \(refusal).")) }
         let isAuthorized = access.isAuthorized(request)
         guard isAuthorized || endpoint != .metrics else {
             let challenge = [("WWW-Authenticate", "Bearer realm=\"signalbox\"")]
-            return .answer(.text(401, "Send the token of 'observe'.", headers: challenge))
+            return .answer(HTTPAnswer(401, "Send the token of 'observe'.", headers: challenge))
         }
         questions[exchange] = Question(endpoint: endpoint, isAuthorized: isAuthorized)
         return .read(limit: 0)
@@ -142,9 +130,11 @@ private final class ObservationReceiver: HTTPRequestReceiver {
 
     /// The answer at any other path. A source that is about to have it, or has just left, must not be taken to be missing.
     private var missing: HTTPAnswer {
-        guard access.isShared else { return .text(404, "There is nothing here; see /metrics, /healthz and /readyz.") }
-        guard observation.isChanging else { return .text(404, "There is nothing here.") }
-        return .text(503, "The program is starting or ending.", headers: [("Retry-After", "1")])
+        guard access.isShared else {
+            return HTTPAnswer(404, "There is nothing here; see /metrics, /healthz and /readyz.")
+        }
+        guard observation.isChanging else { return HTTPAnswer(404, "There is nothing here.") }
+        return HTTPAnswer(503, "The program is starting or ending.", headers: [("Retry-After", "1")])
     }
 
     func completed(_ exchange: HTTPExchangeID, body: [UInt8]) {
@@ -157,7 +147,7 @@ private final class ObservationReceiver: HTTPRequestReceiver {
         guard !isAsked else { return }
         questions[exchange] = nil
         let text = "\(Observation.questionLimit) questions are waiting for an answer."
-        answerer.answer(exchange, .text(503, text, headers: [("Retry-After", "1")]))
+        answerer.answer(exchange, HTTPAnswer(503, text, headers: [("Retry-After", "1")]))
     }
 
     func ended(_ exchange: HTTPExchangeID) { questions[exchange] = nil }
@@ -168,7 +158,7 @@ private final class ObservationReceiver: HTTPRequestReceiver {
             guard let deadline = question.deadline, now >= deadline else { continue }
             questions[exchange] = nil
             let text = "The threads that run plugins have not answered within \(question.endpoint.answerLimit)."
-            answerer.answer(exchange, .text(503, text))
+            answerer.answer(exchange, HTTPAnswer(503, text))
         }
     }
 
@@ -178,15 +168,4 @@ private final class ObservationReceiver: HTTPRequestReceiver {
     func descriptorsExhausted() {}
     func evicted() {}
     func limitReached() {}
-}
-
-extension HTTPAnswer {
-    static func text(_ status: Int, _ text: String, headers: [(name: String, value: String)] = []) -> HTTPAnswer {
-        HTTPAnswer(
-            status: status,
-            headers: headers,
-            contentType: "text/plain; charset=utf-8",
-            body: Array("\(text)\n".utf8)
-        )
-    }
 }

@@ -3,11 +3,6 @@ import SignalboxCore
 import WebSocketChat
 
 extension HTTPAnswer {
-    /// Creates an answer with a line of text for people.
-    init(_ status: Int, _ text: String) {
-        self.init(status: status, contentType: "text/plain; charset=utf-8", body: Array("\(text)\n".utf8))
-    }
-
     /// Creates the answer that reports an outcome. The body is the reply of a handled action; otherwise, it is an object with
     /// the outcome and the error, as the answers of other sources.
     init(_ outcome: Outcome, id: ActionID?, headers: [(name: String, value: String)]) {

@@ -106,6 +106,12 @@ package struct HTTPAnswer: Equatable, Sendable {
         self.closes = closes
     }
 
+    /// Creates an answer with a line of text for people.
+    package init(_ status: Int, _ text: String, headers: [(name: String, value: String)] = []) {
+        let body = Array("\(text)\n".utf8)
+        self.init(status: status, headers: headers, contentType: "text/plain; charset=utf-8", body: body)
+    }
+
     package static func == (left: HTTPAnswer, right: HTTPAnswer) -> Bool {
         left.status == right.status && left.contentType == right.contentType && left.body == right.body
             && left.closes == right.closes && left.headers.elementsEqual(right.headers, by: ==)
