@@ -252,10 +252,16 @@ let package = Package(
                 "MQTTPush", "WebSocketChat", "HTTPActions", "BrowserBridge", "AdapterSupport", "SignalboxStore",
                 "HTTPClient", "SecureTransport", "PrometheusMetrics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system", condition: .when(platforms: [.linux])),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "Yams", package: "Yams"),
+            ],
+            resources: [
+                .embedInCode("Console/Page/console.html"), .embedInCode("Console/Page/console.css"),
+                .embedInCode("Console/Page/console.js"),
             ],
             swiftSettings: stayOnCaller
         ),

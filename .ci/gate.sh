@@ -3,7 +3,7 @@
 
 LOGS=.build/ci
 # In seconds. A step that hangs fails instead of blocking the gate.
-STEP_LIMIT=${STEP_LIMIT:-900}
+STEP_LIMIT=${STEP_LIMIT:-1800}
 # Hundreds of tests at once would start more programs and threads than two processors can serve, and wait for each other.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-16}
 

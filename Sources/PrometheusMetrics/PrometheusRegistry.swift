@@ -144,6 +144,24 @@ public final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
+    /// Returns the current values of the metrics with one name, in no particular order.
+    package func samples(of name: String) -> [MetricSample] {
+        let series = state.withLock { $0.families[name]?.series.values.map { $0 } ?? [] }
+        return series.map { MetricSample(name, meaning: nil, labels: $0.identity.sampleLabels, $0.sampleValue) }
+    }
+
+    /// The current values of all metrics, sorted by name and labels. See ``text()``.
+    package var samples: [MetricSample] {
+        let (families, refused) = state.withLock { ($0.families, $0.refused) }
+        let series = families.sorted { $0.key < $1.key }.flatMap { name, family in
+            family.series.sorted { $0.key < $1.key }.map { _, series in
+                MetricSample(name, meaning: help[name], labels: series.identity.sampleLabels, series.sampleValue)
+            }
+        }
+        let name = PrometheusRegistry.refusedName
+        return series + [MetricSample(name, meaning: PrometheusRegistry.refusedHelp, .count(Int64(refused)))]
+    }
+
     private static let refusedName = "signalbox_metrics_refused_total"
     private static let refusedHelp =
         "requests for a metric beyond the limit, or under a name of another one, whose values are not shown"

@@ -4,6 +4,7 @@ import Synchronization
 /// The values of one metric with certain labels.
 protocol PrometheusSeries: AnyObject, Sendable {
     var identity: PrometheusIdentity { get }
+    var sampleValue: MetricSample.Value { get }
     /// Appends the lines of the current values.
     func write(to text: inout String)
 }
@@ -13,13 +14,16 @@ struct PrometheusIdentity: Sendable {
     let name: String
     /// The labels between braces, such as `source="push"`; empty without labels.
     let labels: String
+    /// The same labels without escapes.
+    let sampleLabels: [MetricSample.Label]
 
     /// The order of the labels does not matter. Of labels whose permitted names are equal, the first counts.
     init(_ label: String, _ dimensions: [(String, String)]) {
         name = PrometheusIdentity.permitted(label, isColonAllowed: true)
-        let named = dimensions.map { (PrometheusIdentity.labelName($0), PrometheusIdentity.escaped($1)) }
+        let named = dimensions.map { (PrometheusIdentity.labelName($0), $1) }
         let values = Dictionary(named) { first, _ in first }
-        labels = values.sorted { $0.key < $1.key }.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
+        sampleLabels = values.sorted { $0.key < $1.key }.map { MetricSample.Label($0, $1) }
+        labels = sampleLabels.map { "\($0.name)=\"\(PrometheusIdentity.escaped($0.value))\"" }.joined(separator: ",")
     }
 
     private static func labelName(_ text: String) -> String {
@@ -79,6 +83,7 @@ final class PrometheusCounter: PrometheusSeries, CounterHandler {
 
     func increment(by amount: Int64) { value.wrappingAdd(amount, ordering: .relaxed) }
     func reset() { value.store(0, ordering: .relaxed) }
+    var sampleValue: MetricSample.Value { .count(value.load(ordering: .relaxed)) }
     func write(to text: inout String) { text += "\(identity.line())\(value.load(ordering: .relaxed))\n" }
 }
 
@@ -113,6 +118,7 @@ final class PrometheusGauge: PrometheusSeries, MeterHandler, RecorderHandler {
     func record(_ value: Double) { set(value) }
     func increment(by amount: Double) { number.add(amount) }
     func decrement(by amount: Double) { number.add(-amount) }
+    var sampleValue: MetricSample.Value { .gauge(number.value) }
 
     func write(to text: inout String) {
         text += "\(identity.line())\(PrometheusIdentity.shown(number.value))\n"
@@ -148,6 +154,11 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
         }
         buckets[low].count.wrappingAdd(1, ordering: .relaxed)
         sum.add(value)
+    }
+
+    var sampleValue: MetricSample.Value {
+        let counts = buckets.map { $0.count.load(ordering: .relaxed) }
+        return .histogram(bounds: PrometheusRegistry.bounds, counts: counts, sum: sum.value)
     }
 
     func write(to text: inout String) {

@@ -34,7 +34,8 @@ struct SignalboxTool: AsyncParsableCommand {
             RunCommand.self, ServeCommand.self, CheckCommand.self, SubscribeCommand.self, PublishCommand.self,
             RequestCommand.self, ConnectCommand.self, BridgeCommand.self, SendCommand.self, ParseCommand.self,
             NavigateCommand.self, ExplainCommand.self, TestCommand.self, GraphCommand.self, DeadCommand.self,
-            LogCommand.self, StoreCommand.self,
+            LogCommand.self, StoreCommand.self, StatusCommand.self, TapCommand.self, ReloadCommand.self,
+            DrainCommand.self, LogLevelCommand.self, TopCommand.self,
         ]
     )
 

@@ -7,6 +7,14 @@ import Testing
 /// URLs, headers and dates.
 @Suite struct HTTPTextTests {
     @Test(arguments: [
+        ("http://h", "/v1/traces"), ("http://h/", "/v1/traces"), ("http://h/a/", "/a/v1/traces"),
+        ("http://h/a?k=v/", "/a/v1/traces?k=v/"),
+    ])
+    func aPathIsAppendedBeforeTheQuery(_ text: String, _ expected: String) throws {
+        #expect(try HTTPURL(text).appending(path: "/v1/traces").target == expected)
+    }
+
+    @Test(arguments: [
         ("HTTPS://Shop.Example", "https://shop.example:443/"),
         ("http://[::1]:8080/a/../b?c=d", "http://[::1]:8080/b?c=d"),
         ("http://127.0.0.1:80", "http://127.0.0.1:80/"),

@@ -30,6 +30,7 @@ let package = Package(
             traits: [.trait(name: "WebKitGTK", condition: .when(traits: ["WebKitGTK"]))]
         ),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -69,6 +70,7 @@ let package = Package(
                 "JSBridge",
                 "MQTTPush",
                 "NavigationChain",
+                "PrometheusMetrics",
                 "RecordingPublisher",
                 "Signalbox",
                 "SignalboxCommand",
@@ -78,7 +80,11 @@ let package = Package(
                 "TestSupport",
                 "WebSocketChat",
                 "signalbox"
-            ) + [logging, .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            ) + [
+                logging,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
             path: "SignalboxCommandTests",
             swiftSettings: strict
         ),

@@ -24,6 +24,22 @@ import Testing
         #expect(Self.lines(registry, #"shop="a""#) == [#"orders_total{shop="a"} 0"#])
     }
 
+    @Test func samplesAreTheValuesOfTheText() {
+        let registry = PrometheusRegistry(help: ["b_total": "orders"])
+        Counter(label: "b_total", dimensions: [("shop", "a\"\n"), ("area", "x")], factory: registry).increment(by: 2)
+        Meter(label: "a_ratio", factory: registry).set(0.5)
+        let timer = Timer(label: "c_seconds", factory: registry)
+        for nanoseconds: Int64 in [100_000, 50_000_000_000] { timer.recordNanoseconds(nanoseconds) }
+        let samples = registry.samples
+        #expect(samples.map(\.name) == ["a_ratio", "b_total", "c_seconds", "signalbox_metrics_refused_total"])
+        #expect(samples.map(\.meaning).prefix(3) == [nil, "orders", nil])
+        #expect(samples[1].labels == [MetricSample.Label("area", "x"), MetricSample.Label("shop", "a\"\n")])
+        let plain: [MetricSample.Value] = [.gauge(0.5), .count(2), .count(0)]
+        #expect([samples[0].value, samples[1].value, samples[3].value] == plain)
+        let counts: [Int64] = [1] + Array(repeating: 0, count: PrometheusRegistry.bounds.count - 1) + [1]
+        #expect(samples[2].value == .histogram(bounds: PrometheusRegistry.bounds, counts: counts, sum: 50.0001))
+    }
+
     @Test func aMeterIsAGauge() {
         let registry = PrometheusRegistry()
         let meter = Meter(label: "fullness_ratio", factory: registry)

@@ -44,6 +44,15 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     /// The whole URL, rebuilt from its parts, so that no other parser finds another host in it.
     var text: String { description + target }
 
+    /// Returns the URL of a path below this one, with the same query.
+    ///
+    /// - Parameter path: Further segments, such as `/v1/traces`.
+    package func appending(path: String) throws(HTTPURLError) -> HTTPURL {
+        let query = target.firstIndex(of: "?") ?? target.endIndex
+        let base = target[..<query]
+        return try HTTPURL(self.description + (base.last == "/" ? base.dropLast() : base) + path + target[query...])
+    }
+
     /// Whether the server is on this machine.
     package var isLocal: Bool { NumericAddress.isLoopback(host: host) }
 

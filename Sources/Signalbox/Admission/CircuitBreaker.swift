@@ -32,6 +32,9 @@ final class CircuitBreaker: Sendable {
     /// does not start a trial.
     func status(at now: UInt64) -> (text: String, admits: Bool) { state.withLock { $0.status(at: now) } }
 
+    /// Whether every arrival passes.
+    var isClosed: Bool { state.withLock { if case .closed = $0.phase { true } else { false } } }
+
     /// Records the outcome of an arrival that was meant for the plugin.
     func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64, _ logger: Logger) {
         switch state.withLock({ $0.settle(arrival, outcome, at: now) }) {

@@ -123,6 +123,8 @@ struct TickSchedule<Element: Sendable>: Sendable {
 
     var isEmpty: Bool { elements.isEmpty }
 
+    var count: Int { elements.values.reduce(0) { $0 + $1.count } }
+
     /// Adds an element. If the tick has passed, the element is due at the next one.
     mutating func add(_ element: Element, at due: UInt64) {
         elements[max(due, lastTick + 1), default: []].append(element)

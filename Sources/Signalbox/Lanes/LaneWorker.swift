@@ -134,6 +134,12 @@ struct LaneWorkerState: Sendable {
         return current.range.contains(position) ? position : nil
     }
 
+    /// The number of arrivals in the current slice whose calls have not started.
+    var waitingBehindCall: Int {
+        guard let current, !callsWholeSlices, let position = position(ofCall: worker.callState.number) else { return 0 }
+        return current.range.upperBound - position - 1
+    }
+
     /// Returns the arrivals that the call handles: a single arrival or the whole slice.
     func called(_ number: UInt64) -> BatchSlice? {
         guard let current, let position = position(ofCall: number) else { return nil }

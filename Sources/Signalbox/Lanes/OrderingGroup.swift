@@ -72,6 +72,11 @@ struct OrderingGroups: Sendable {
     /// Whether no action is waiting.
     var isEmpty: Bool { filled == 0 }
 
+    /// The number of waiting arrivals. This visits every group if any arrival waits.
+    var waiting: Int {
+        isEmpty ? 0 : all.reduce(0) { $0 + $1.waiting.reduce(0) { $0 + $1.range.count } }
+    }
+
     /// Returns the number of the source's group, which is created if necessary.
     mutating func group(of settler: Settler) -> Int {
         let source = ObjectIdentifier(settler)

@@ -21,8 +21,9 @@ public import Tracing
 /// is no plugin, the name is `process`. If outer middleware returns an outcome without calling this middleware, there
 /// is no span, because the supervisor treats that outcome as the result of the call.
 ///
-/// If the source's facts are `TraceCarrying` and carry a W3C `traceparent`, the span is a child of that parent. The
-/// attributes are listed in docs/observability.md. Spans never contain the body.
+/// If the source's facts are `TraceCarrying` and carry a W3C `traceparent`, the span is a child of that parent. Without
+/// such facts, the member `traceparent` of a standard envelope or of a CloudEvent names the parent. The attributes are
+/// listed in docs/observability.md. Spans never contain the body.
 public struct TracingMiddleware: Middleware, OutcomeObserver {
     private let tracer: any Tracer
     private let takesParents: Bool
@@ -63,8 +64,8 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
 
     private func begin(_ arrival: Arrival, plugin: ActionName?) -> any Span {
         var parent = ServiceContext.current ?? .topLevel
-        if takesParents, let carrier = TraceParentExtractor.carrier(of: arrival.origin.facts) {
-            tracer.extract(carrier, into: &parent, using: TraceParentExtractor())
+        if takesParents, let context = arrival.traceContext {
+            tracer.extract(context, into: &parent, using: TraceParentExtractor())
         }
         let name = plugin.map { "\($0.text) process" } ?? "process"
         return tracer.startSpan(name, context: parent, ofKind: .consumer)
@@ -104,42 +105,16 @@ extension Span {
     }
 }
 
-/// Reads a message's W3C Trace Context, in the form that a tracer expects.
+/// Hands a message's W3C Trace Context to a tracer.
 ///
 /// Messages are not trusted, so a malformed `traceparent` is treated as missing. Only `traceparent` and `tracestate`
 /// are passed to the tracer, and never baggage.
 struct TraceParentExtractor: Extractor {
-    private static let parentKey = "traceparent"
-    private static let stateKey = "tracestate"
-    /// The maximum length of a `tracestate`, in bytes (W3C Trace Context, 3.3.1.5). Longer values are not passed on.
-    private static let stateLimit = 512
-
-    /// Returns the values to pass on, by key, or `nil` if the facts carry no well-formed `traceparent`.
-    static func carrier(of facts: any OriginFacts) -> [String: String]? {
-        guard let facts = facts as? any TraceCarrying, let parent = facts.traceValue(forKey: parentKey),
-            isParent(parent)
-        else { return nil }
-        let state = facts.traceValue(forKey: stateKey).flatMap { isState($0) ? $0 : nil }
-        return state.map { [parentKey: parent, stateKey: $0] } ?? [parentKey: parent]
-    }
-
-    func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
-
-    /// Returns whether the text consists of a version, trace id, parent id and flags in lowercase hexadecimal, joined
-    /// by `-`. Only version 00 is valid, because later versions are not defined (W3C Trace Context, 3.2.2). Ids that
-    /// are all zero are invalid.
-    private static func isParent(_ text: String) -> Bool {
-        let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        guard parts.map(\.count) == [2, 32, 16, 2], parts[0].elementsEqual("00".utf8) else { return false }
-        let areHexadecimal = parts.joined().allSatisfy { byte in
-            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+    func extract(key: String, from context: TraceContext) -> String? {
+        switch key {
+        case TraceContext.parentKey: context.parent
+        case TraceContext.stateKey: context.state
+        default: nil
         }
-        let zero = UInt8(ascii: "0")
-        return areHexadecimal && parts[1].contains { $0 != zero } && parts[2].contains { $0 != zero }
-    }
-
-    private static func isState(_ text: String) -> Bool {
-        text.utf8.count <= stateLimit && text.utf8.allSatisfy { $0 == 9 || (0x20...0x7e).contains($0) }
     }
 }

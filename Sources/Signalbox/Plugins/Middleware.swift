@@ -134,6 +134,11 @@ extension Supervisor {
         core.middleware.add(observer: observer)
     }
 
+    /// Ends what ``observe(_:)`` began. Outcomes that are being settled on other threads may still reach the observer.
+    package func stopObserving(_ observer: any OutcomeObserver & AnyObject) {
+        core.middleware.remove(observer: observer)
+    }
+
     /// Adds middleware around the calls of one plugin. New middleware runs inside the middleware for all plugins, and
     /// inside the plugin's existing middleware.
     ///
@@ -182,6 +187,13 @@ struct MiddlewareList: ~Copyable, Sendable {
         state.withLock { state in
             if let observer = observer as? any OutcomeObserver { state.observers.append(observer) }
             if let observer = observer as? any ReportObserver { state.reportObservers.append(observer) }
+            holdsObservers.store(!state.observers.isEmpty, ordering: .releasing)
+        }
+    }
+
+    func remove(observer: any OutcomeObserver & AnyObject) {
+        state.withLock { state in
+            state.observers.removeAll { ($0 as AnyObject) === observer }
             holdsObservers.store(!state.observers.isEmpty, ordering: .releasing)
         }
     }

@@ -99,6 +99,11 @@ public final class DeadLetterStore: Sendable {
         state.withLock { Array($0.letters) }
     }
 
+    /// Returns up to `count` of the newest letters, oldest first.
+    package func last(_ count: Int) -> [DeadLetter] {
+        state.withLock { Array($0.letters.suffix(count)) }
+    }
+
     /// The number of dead letters so far, including those that were dropped.
     public var total: Int { state.withLock { $0.total } }
 

@@ -18,6 +18,10 @@ struct RunConfiguration: Sendable {
     var store: StoreSection?
     /// Where the program answers questions about itself, or `nil` if it does not.
     var observe: ObserveSection?
+    /// Where commands ask the running program, or `nil` if they cannot.
+    var control: ControlSection?
+    /// Where the program exports its traces and metrics, or `nil` if it does not.
+    var otlp: OTLPSection?
     /// How long the end of the program waits for a slow reader of stdout. Lines that wait longer are lost.
     var outputWait = StandardOutput.flushLimit
     /// Decides which URLs a page may load, or `nil` if there is no navigation chain. The chain opens nothing. The

@@ -3,13 +3,16 @@ public import ArgumentParser
 public import Logging
 import Signalbox
 import SignalboxCore
+import Synchronization
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 extension Logger {
     /// Creates a logger that writes to stderr.
-    init(level: Logger.Level) {
-        self.init(label: "signalbox") { _ in LineLogHandler(logLevel: level) }
+    ///
+    /// - Parameter threshold: The level, which may change at any time for this logger and all of its copies.
+    init(threshold: LogThreshold) {
+        self.init(label: "signalbox") { _ in LineLogHandler(threshold: threshold) }
     }
 
     /// Creates a logger for a command that runs a single source or publisher, and reports how that ends itself.
@@ -18,7 +21,7 @@ extension Logger {
     ///   and errors are shown, because they are about these plugins.
     init(ofCommandAt level: Logger.Level, hasPlugins: Bool = false) {
         self.init(label: "signalbox") { _ in
-            var handler = LineLogHandler(logLevel: level)
+            var handler = LineLogHandler(threshold: LogThreshold(level))
             if level > .debug { handler.supervisorLines = hasPlugins ? .problems : .none }
             return handler
         }
@@ -35,9 +38,32 @@ extension Logger {
     }
 }
 
+/// The minimum level of log lines. Safe to use from any thread.
+final class LogThreshold: Sendable {
+    private let index: Atomic<Int>
+
+    init(_ level: Logger.Level) { index = Atomic(LogThreshold.index(of: level)) }
+
+    var level: Logger.Level { Logger.Level.allCases[index.load(ordering: .relaxed)] }
+
+    func set(_ level: Logger.Level) { index.store(LogThreshold.index(of: level), ordering: .relaxed) }
+
+    private static func index(of level: Logger.Level) -> Int { Logger.Level.allCases.firstIndex(of: level) ?? 0 }
+}
+
 /// A log handler that writes each event to stderr as exactly one line, in the form of ``DiagnosticOutput``.
 struct LineLogHandler: LogHandler {
-    var logLevel: Logger.Level
+    /// The level of all loggers with this handler, unless one has a level of its own.
+    let threshold: LogThreshold
+    private var ownLevel: Logger.Level?
+
+    init(threshold: LogThreshold) { self.threshold = threshold }
+
+    var logLevel: Logger.Level {
+        get { ownLevel ?? threshold.level }
+        set { ownLevel = newValue }
+    }
+
     var metadata: Logger.Metadata = [:]
     /// Whether to redact secrets in messages. Set this if messages contain foreign text, such as a page's console
     /// output and script errors.

@@ -112,7 +112,7 @@ enum CommandStatus: Int32, CaseIterable {
 
     /// What the status means in one command, if it can mean something else in others.
     private func meaning(in command: String) -> String? {
-        if let meaning = meaning(inStoreCommand: command) { return meaning }
+        if let meaning = meaning(inStoreCommand: command) ?? meaning(inControlCommand: command) { return meaning }
         let ends = ["subscribe", "publish", "request", "connect", "bridge", "send"].contains(command)
         switch self {
         case .notAsExpected: return CommandStatus.unexpectedResults[command]
@@ -133,7 +133,7 @@ enum CommandStatus: Int32, CaseIterable {
             return "\(limits); or a chat cannot listen: the port is in use, or the address or certificate is unusable"
         case .refused:
             return command == "connect"
-                ? "the server refused the connection with an HTTP status, or a proxy refused it"
+                ? "the server refused the connection with an HTTP status code, or a proxy refused it"
                 : "the broker or a proxy refused access, or the broker denied a message"
         case .interrupted: return ends ? "a SIGINT before the end" : "a second SIGINT"
         case .terminated: return ends ? "a SIGTERM before the end" : "a second SIGTERM"
@@ -151,6 +151,19 @@ enum CommandStatus: Int32, CaseIterable {
         case .unavailable: "a plugin could not start, or the program that uses the store has ended"
         case .interrupted: "a SIGINT before the end"
         case .terminated: "a SIGTERM before the end"
+        default: nil
+        }
+    }
+
+    /// What the status means in the commands that ask a running program, if it means something else in others.
+    private func meaning(inControlCommand command: String) -> String? {
+        guard ["status", "top", "tap", "reload", "drain", "log-level"].contains(command) else { return nil }
+        return switch self {
+        case .invalidConfiguration where command == "reload":
+            "the configuration is invalid, and the program keeps the old one"
+        case .unavailable: "no program answers, or it ended before it answered"
+        case .protocolBroken: "the program's answer cannot be read"
+        case .refused: "the program's control socket is read-only"
         default: nil
         }
     }
@@ -173,6 +186,8 @@ enum CommandStatus: Int32, CaseIterable {
         "dead purge": "there is no such dead letter, or the deletion was not confirmed",
         "store": "the file has faults",
         "store check": "the file has faults",
+        "status": "the program is not ready",
+        "tap": "the program ended before --count actions",
     ]
 
     private var meaning: String {

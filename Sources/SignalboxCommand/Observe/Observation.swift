@@ -1,55 +1,48 @@
+import CoreMetrics
 import PrometheusMetrics
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
-import Synchronization
 import WebSocketChat
 
 /// What a running program says about itself. Safe to use from any thread.
 final class Observation: Sendable {
-    private let registry = PrometheusRegistry(help: SupervisorMetrics.help)
+    private let registry = PrometheusRegistry(
+        help: SupervisorMetrics.help.merging(Telemetry.help) { first, _ in first }
+    )
     private let metrics: SupervisorMetrics
     let health = HealthWatch()
+    let history: ActivityHistory
     private let supervisor: Supervisor
-    private let waiting = Atomic<Int>(0)
-
-    /// The maximum number of questions that wait for an answer.
-    static let questionLimit = 16
 
     /// Measures everything that the supervisor does from now on.
-    init(of supervisor: Supervisor) {
+    ///
+    /// - Parameter keepsHistory: Whether ``history`` goes back some time. Otherwise, it has only what is known now.
+    init(of supervisor: Supervisor, keepsHistory: Bool = false) {
         self.supervisor = supervisor
         metrics = SupervisorMetrics(factory: registry)
+        history = ActivityHistory(of: registry)
         supervisor.observe(metrics)
         supervisor.observe(reports: health)
+        if keepsHistory { supervisor.observe(reports: history) }
     }
 
     /// Whether sources are about to start, or have ended.
     var isChanging: Bool { health.isStarting || supervisor.isEnding }
 
-    /// Answers a question on the threads that run plugins.
-    ///
-    /// - Parameter showsAll: Whether the answer may say more than whether the program is alive and ready.
-    /// - Returns: `false` if too many questions are waiting. `answer` is then not called.
-    func ask(
-        _ endpoint: ObservationEndpoint,
-        showsAll: Bool,
-        _ answer: @escaping @Sendable (HTTPAnswer) -> Void
-    ) -> Bool {
-        // Other questions must not keep the program from saying that it is alive.
-        let limit = Observation.questionLimit * (endpoint == .healthz ? 2 : 1)
-        guard waiting.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
-            waiting.wrappingSubtract(1, ordering: .relaxed)
-            return false
-        }
-        Task {
-            answer(self.answer(endpoint, showsAll: showsAll))
-            waiting.wrappingSubtract(1, ordering: .relaxed)
-        }
-        return true
+    /// The counter of spans that were not exported.
+    var droppedSpans: any CounterHandler { registry.makeCounter(label: Telemetry.droppedName, dimensions: []) }
+
+    /// The current values of all metrics.
+    var samples: [MetricSample] {
+        metrics.reported(supervisor.report)
+        return registry.samples + ProcessMetrics.now.samples + health.samples
     }
 
-    private func answer(_ endpoint: ObservationEndpoint, showsAll: Bool) -> HTTPAnswer {
+    /// Returns the answer to a question.
+    ///
+    /// - Parameter showsAll: Whether the answer may say more than whether the program is alive and ready.
+    func answer(_ endpoint: ObservationEndpoint, showsAll: Bool) -> HTTPAnswer {
         switch endpoint {
         case .metrics:
             metrics.reported(supervisor.report)

@@ -36,18 +36,21 @@ struct OutcomeLine {
 
     /// The line for `bridge` and `send`. It contains the sender's id if there is one, the body or the unreadable
     /// message, the outcome, and the reply. The same input always produces the same line.
-    var recordLine: [UInt8] {
+    var recordLine: [UInt8] { OutcomeLine.recordLine(of: settled.arrival, settled.outcome) }
+
+    /// Returns the line for an arrival with an outcome.
+    static func recordLine(of arrival: Arrival, _ outcome: Outcome) -> [UInt8] {
         var object = JSONObject()
-        object.add("source", source)
-        if let action {
+        object.add("source", arrival.origin.source.text)
+        if let action = try? arrival.reading.get() {
             object.add("action", action.name.text)
             object.add("id", action.senderID)
             if let body = try? action.body.decode(RawBody.self) { object.add(body) }
         } else {
-            object.add("original", content: settled.arrival.original)
+            object.add("original", content: arrival.original)
         }
-        object.add(settled.outcome)
-        if case .handled(let reply?) = settled.outcome { object.add("reply", json: EscapedJSON.compact(reply)) }
+        object.add(outcome)
+        if case .handled(let reply?) = outcome { object.add("reply", json: EscapedJSON.compact(reply)) }
         return object.line
     }
 
@@ -85,7 +88,7 @@ extension Action {
 extension JSONObject {
     /// Adds `outcome`. If the arrival was not handled, this method also adds `reason` and `detail`. If the body has an
     /// error, it adds the `path` of the error too.
-    fileprivate mutating func add(_ outcome: Outcome) {
+    mutating func add(_ outcome: Outcome) {
         add("outcome", outcome.name)
         if !outcome.isHandled { add("reason", outcome.code) }
         switch outcome {

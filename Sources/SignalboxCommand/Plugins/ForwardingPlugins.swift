@@ -23,6 +23,7 @@ struct PublishPlugin: Plugin {
         if context.isJSON(info), publisher.configuration.version == .v5, message.contentType == nil {
             message.contentType = "application/json"
         }
+        if publisher.configuration.version == .v5 { message.add(context.passedTrace) }
         do throws(MQTTPublishError) {
             _ = try await publisher.publish(message)
         } catch {
@@ -136,6 +137,19 @@ struct BroadcastToPlugin: Plugin {
             )
         }
         return BroadcastPlugin.Answer(sent: report.sent, refused: report.refused)
+    }
+}
+
+extension MQTTMessage {
+    /// The maximum number of user properties of a message.
+    private static let propertyLimit = 64
+
+    /// Adds a trace context as user properties (W3C Trace Context: MQTT protocol, 4), unless the configuration sets one.
+    fileprivate mutating func add(_ trace: TraceContext?) {
+        guard let trace, !userProperties.contains(where: { $0.name == TraceContext.parentKey }) else { return }
+        for (name, value) in trace.members where userProperties.count < MQTTMessage.propertyLimit {
+            userProperties.append(UserProperty(name: name, value: value))
+        }
     }
 }
 

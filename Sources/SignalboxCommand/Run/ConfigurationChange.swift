@@ -37,6 +37,11 @@ struct ConfigurationChange: Sendable {
         ConfigurationChange.keepBounds(of: old, in: &next, &deferred)
         ConfigurationChange.keepStore(of: old, in: &next, &deferred)
         ConfigurationChange.keepObserve(of: old, in: &next, &deferred)
+        ConfigurationChange.keepControl(of: old, new, in: &next, &deferred)
+        if old.otlp != next.otlp {
+            next.otlp = old.otlp
+            deferred.append(("otlp", "its connection is set up when the program starts"))
+        }
         sources = SectionChanges(from: old.sources, to: next.sources, by: \.name)
         plugins = SectionChanges(from: old.plugins, to: next.plugins, by: \.action)
         let moving = Set((sources.added + sources.changed + sources.removed).map(\.name))
@@ -106,6 +111,21 @@ struct ConfigurationChange: Sendable {
             next.sources[index].durability = .none
             deferred.append(("sources.\(next.sources[index].name).durability", "the program runs without a store"))
         }
+    }
+
+    /// Undoes a change to the control socket, which is open.
+    private static func keepControl(
+        of old: RunConfiguration,
+        _ new: RunConfiguration,
+        in next: inout RunConfiguration,
+        _ deferred: inout [Deferred]
+    ) {
+        guard old.control != new.control else { return }
+        next.control = old.control
+        // What follows from the store is said with the store.
+        let followsStore = [old.control, new.control].allSatisfy { $0?.isImplied != false }
+        guard old.store == new.store || !followsStore else { return }
+        deferred.append(("control", "its socket is opened when the program starts"))
     }
 
     /// Undoes a change to `observe`, and to the listener that it shares, whose port stays open.

@@ -1,3 +1,4 @@
+import AdapterSupport
 import Dispatch
 import Logging
 import Signalbox
@@ -14,6 +15,14 @@ final class ConfigurationReload: Sendable {
         var counts = ReloadCounts()
     }
 
+    /// The result of a request.
+    enum Result: Sendable {
+        case applied(ConfigurationChange)
+        case refused(ReloadRefusal)
+        /// The program is ending, and keeps its configuration.
+        case ending
+    }
+
     private let file: String
     private let serving: ServeRequest?
     private let supervisor: Supervisor
@@ -22,6 +31,8 @@ final class ConfigurationReload: Sendable {
     private let state: Mutex<State>
     /// The queue for reading files. Reading can be slow, and a task must not block on it.
     private let queue = DispatchQueue(label: "signalbox.reload")
+    /// The commands that wait for a reload, with what tells them the result.
+    private let requests = AsyncStream.makeStream(of: Promise<Result>.self)
 
     /// - Parameters:
     ///   - file: The configuration's path.
@@ -42,18 +53,43 @@ final class ConfigurationReload: Sendable {
     /// How many reloads were applied and how many were refused.
     var counts: ReloadCounts { state.withLock { $0.counts } }
 
-    /// Handles reload requests one after the other, until the stream ends or the task is cancelled.
-    func serve(_ requests: AsyncStream<Void>) async {
-        for await _ in requests {
-            if supervisor.isEnding {
-                logger.notice("SIGHUP ignored: the program is draining", metadata: ["file": "\(file)"])
-            } else {
-                await reload()
-            }
-        }
+    /// The configuration in use.
+    var configuration: RunConfiguration { state.withLock { $0.running } }
+
+    /// Reloads the configuration, after the reloads that were requested before.
+    func request() async -> Result {
+        let result = Promise<Result>()
+        guard case .enqueued = requests.continuation.yield(result) else { return .ending }
+        return await result.value()
     }
 
-    private func reload() async {
+    /// Handles requests and signals one after the other, until the task is cancelled.
+    ///
+    /// - Parameter hangups: Yields for each SIGHUP.
+    func serve(_ hangups: AsyncStream<Void>) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { [self] in
+                // Signals during a reload lead to one more.
+                for await _ in hangups { _ = await request() }
+            }
+            group.addTask { [self] in
+                for await request in requests.stream { request.set(await handleRequest()) }
+                requests.continuation.finish()
+            }
+        }
+        // The requests that came too late.
+        for await request in requests.stream { request.set(.ending) }
+    }
+
+    private func handleRequest() async -> Result {
+        guard !supervisor.isEnding else {
+            logger.notice("reload ignored: the program is draining", metadata: ["file": "\(file)"])
+            return .ending
+        }
+        return await reload()
+    }
+
+    private func reload() async -> Result {
         let prepared: PreparedChange
         do {
             prepared = try await prepare()
@@ -65,7 +101,8 @@ final class ConfigurationReload: Sendable {
             try await prepared.apply(to: supervisor)
         } catch {
             let problem = ReloadRefusal.problem(error, in: file)
-            return refuse("configuration not applied: the program is ending", [problem])
+            _ = refuse("configuration not applied: the program is ending", [problem])
+            return .ending
         }
         let abandoned = state.withLock { state in
             state.counts.applied += 1
@@ -77,6 +114,7 @@ final class ConfigurationReload: Sendable {
         await withDiscardingTaskGroup { group in
             for session in abandoned { group.addTask { [logger] in await session.unsubscribe(logger: logger) } }
         }
+        return .applied(prepared.change)
     }
 
     private func prepare() async throws -> PreparedChange {
@@ -84,7 +122,7 @@ final class ConfigurationReload: Sendable {
         var builder = builder
         builder.sessions = sessions
         let prepared = await FileContent.waiting(on: queue) { [self, builder] in
-            Result {
+            Swift.Result {
                 let change = ConfigurationChange(from: running, to: try read(), hasReadInput: hasReadInput)
                 return try PreparedChange(change, with: builder, file: file)
             }
@@ -105,12 +143,13 @@ final class ConfigurationReload: Sendable {
         return configuration
     }
 
-    private func refuse(_ message: Logger.Message, _ problems: [Logger.Metadata]) {
+    private func refuse(_ message: Logger.Message, _ problems: [Logger.Metadata]) -> Result {
         state.withLock { $0.counts.refused += 1 }
         for var problem in problems {
             problem["advice"] = "the old configuration stays in effect; correct this and send SIGHUP again"
             logger.error(message, metadata: problem)
         }
+        return .refused(ReloadRefusal(problems: problems))
     }
 
     private func logChange(_ change: ConfigurationChange) {
@@ -122,17 +161,36 @@ final class ConfigurationReload: Sendable {
         }
         logger.warn(of: change.warnings, in: file)
         var metadata: Logger.Metadata = ["file": "\(file)"]
-        for (field, names) in [
-            ("sourcesAdded", change.sources.added.map(\.name.text)),
-            ("sourcesChanged", change.sources.changed.map(\.name.text)),
-            ("sourcesRemoved", change.sources.removed.map(\.name.text)),
-            ("pluginsAdded", change.plugins.added.map(\.action.text)),
-            ("pluginsChanged", change.plugins.changed.map(\.action.text)),
-            ("pluginsRemoved", change.plugins.removed.map(\.action.text)),
-        ] where !names.isEmpty {
+        for (field, names) in change.fields where !names.isEmpty {
             metadata[field] = "\(names.joined(separator: " "))"
         }
         logger.info("configuration reloaded\(change.isEmpty ? ": no changes" : "")", metadata: metadata)
+    }
+}
+
+extension ConfigurationChange {
+    /// The names of what changes, by the fields of logs and answers.
+    fileprivate var fields: [(field: String, names: [String])] {
+        [
+            ("sourcesAdded", sources.added.map(\.name.text)),
+            ("sourcesChanged", sources.changed.map(\.name.text)),
+            ("sourcesRemoved", sources.removed.map(\.name.text)),
+            ("pluginsAdded", plugins.added.map(\.action.text)),
+            ("pluginsChanged", plugins.changed.map(\.action.text)),
+            ("pluginsRemoved", plugins.removed.map(\.action.text)),
+        ]
+    }
+
+    /// The change as the answer to a command.
+    var line: [UInt8] {
+        var object = JSONObject()
+        object.add("isApplied", true)
+        for (field, names) in fields { object.add(field, texts: names) }
+        object.add("needsRestart", objects: deferred) { deferred, entry in
+            entry.add("key", deferred.key)
+            entry.add("reason", deferred.reason)
+        }
+        return object.line
     }
 }
 
@@ -217,6 +275,16 @@ struct PreparedChange {
 struct ReloadRefusal: Error {
     /// The metadata for one log line per reason. There is at least one reason.
     let problems: [Logger.Metadata]
+
+    /// The refusal as the answer to a command.
+    var line: [UInt8] {
+        var object = JSONObject()
+        object.add("isApplied", false)
+        object.add("problems", objects: problems) { problem, entry in
+            for (field, value) in problem.sorted(by: { $0.key < $1.key }) { entry.add(field, "\(value)") }
+        }
+        return object.line
+    }
 
     /// Returns the log metadata for a problem that `signalbox check` cannot find.
     ///

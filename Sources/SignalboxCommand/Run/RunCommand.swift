@@ -55,7 +55,8 @@ struct RunArguments: ParsableArguments {
     ///
     /// - Parameter serving: The options of `serve`, or `nil` for `run`.
     func run(_ file: String, serving: ServeRequest? = nil) async throws -> CommandStatus {
-        let logger = Logger(level: logLevel)
+        let level = LogThreshold(logLevel)
+        let logger = Logger(threshold: level)
         // SIGHUP is handled before anything else, because an unhandled SIGHUP ends the program.
         let hangups = SignalWatch.hangups()
         var configuration = try ConfigurationFile.read(file, for: .run)
@@ -68,6 +69,7 @@ struct RunArguments: ParsableArguments {
                 serving: serving,
                 configuration: configuration,
                 store: store,
+                level: level,
                 logger: logger
             )
             return status(try await run(start, hangups: hangups), closing: store)
@@ -89,10 +91,10 @@ struct RunArguments: ParsableArguments {
         var onOutcome: (@Sendable (SettledArrival) -> Void)?
         if outcomes { onOutcome = { output.offer(OutcomeLine(settled: $0).runLine) } }
         let supervisor = try builder.supervisor(onOutcome: onOutcome)
-        let observation = configuration.observe.map { _ in Observation(of: supervisor) }
-        builder.health = observation?.health
+        var observers = RunObservers(of: supervisor, configuration, logger: logger)
+        builder.health = observers.observation?.health
+        builder.runsCommands = true
         try builder.addSources(to: supervisor)
-        let attachment = try await builder.observe(by: observation)
         if let listening { builder.onChat = { listening.expect($0, isFirst: false) } }
         let reload = ConfigurationReload(
             file: start.file,
@@ -100,6 +102,7 @@ struct RunArguments: ParsableArguments {
             supervisor: supervisor,
             builder: builder
         )
+        try await observers.start(supervisor, file: start.file, builder, reload, level: start.level)
         let processes = builder.processes
         var session = SupervisorSession(supervisor: supervisor, output: output)
         session.outputWait = configuration.outputWait
@@ -114,9 +117,9 @@ struct RunArguments: ParsableArguments {
             await notes
             await programs
         }
-        await attachment?.detach()
         var summary = RunSummary(report: supervisor.report, droppedLines: output.droppedLines, reloads: reload.counts)
         summary.hasStore = start.store != nil
+        await observers.end(summary)
         return RunEnd(session: end, summary: summary)
     }
 
@@ -170,6 +173,7 @@ private struct RunStart {
     let configuration: RunConfiguration
     /// The open store, or `nil` if the configuration has none.
     let store: Store?
+    let level: LogThreshold
     let logger: Logger
 }
 
@@ -188,6 +192,21 @@ struct RunSummary: CustomStringConvertible {
     var reloads = ReloadCounts()
     /// Whether a store keeps dead letters, so that those that did not fit in memory are not dropped.
     var hasStore = false
+
+    /// The summary as the last line of the answer to a command that waits for the end.
+    var line: [UInt8] {
+        var object = JSONObject()
+        object.add("isDrained", true)
+        object.add("isClean", report.isClean)
+        object.add("handled", report.total.handled)
+        object.add("rejected", report.total.rejected)
+        object.add("failed", report.total.failed)
+        object.add("abandoned", report.total.abandoned)
+        object.add("unsettled", report.unsettled)
+        object.add("deadLetters", report.deadLetters)
+        object.add("notReturned", texts: report.callsStillRunning)
+        return object.line
+    }
 
     /// The summary on one line, without a newline.
     var description: String {

@@ -12,14 +12,16 @@ struct SendCommand: ReportingCommand {
         usage: "signalbox send [<options>] <config> <action>",
         discussion: """
             The action comes from the source 'internal', which the plugin's 'from' must name. The configuration's \
-            sources are not used. One JSON object: source, action, id, body, outcome, reason, detail, path, reply.
+            sources are not used. With --to-running, the action goes to the program that runs with the configuration, \
+            through its control socket. One JSON object: source, action, id, body, outcome, reason, detail, path, reply.
 
-            EXAMPLE
+            EXAMPLES
               signalbox send examples/tour/page.yaml payment --body '{}'
+              signalbox send signalbox.yaml payment --body '{}' --to-running
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
-                .timeout, .interrupted, .terminated,
+                .timeout, .protocolBroken, .refused, .interrupted, .terminated,
             ], of: "send"))
             """
     )
@@ -34,6 +36,9 @@ struct SendCommand: ReportingCommand {
     var action: String
 
     @OptionGroup var content: BodyArguments
+
+    @Flag(help: "Send it to the program that runs with the configuration.")
+    var toRunning = false
 
     @Option(help: "The id; by default one is assigned and not shown.")
     var id: String?
@@ -57,14 +62,10 @@ struct SendCommand: ReportingCommand {
     }
 
     func perform() async throws -> CommandStatus {
+        guard !toRunning else { return try await sendToRunning() }
         let configuration = try ConfigurationFile.read(config, for: .plugins)
         let limits = configuration.limits
-        let bytes =
-            try await content.source?
-            .bytes(limit: limits.bytes, what: content.inputName, tooLarge: .invalidConfiguration) ?? []
-        guard content.source == nil || !bytes.isEmpty else {
-            throw CommandFailure(.invalidConfiguration, "the body is empty; write null, or remove the option")
-        }
+        let bytes = try await body(limits)
         let adapter = try InternalAdapter(name(), id: actionID(), body: bytes, limits: limits)
         let logger = Logger(ofCommandAt: logLevel, hasPlugins: true)
         var run = SingleSourceRun(configuration: configuration, adapter: adapter, logger: logger)
@@ -77,6 +78,67 @@ struct SendCommand: ReportingCommand {
         }
         try report.check("the action had an outcome")
         return report.summary.settled == 1 && report.summary.notHandled == 0 ? .done : .notAsExpected
+    }
+
+    private func body(_ limits: MessageLimits) async throws -> [UInt8] {
+        let bytes =
+            try await content.source?
+            .bytes(limit: limits.bytes, what: content.inputName, tooLarge: .invalidConfiguration) ?? []
+        guard content.source == nil || !bytes.isEmpty else {
+            throw CommandFailure(.invalidConfiguration, "the body is empty; write null, or remove the option")
+        }
+        return bytes
+    }
+
+    /// Sends the action to the program that runs with the configuration. That program's limits apply.
+    private func sendToRunning() async throws -> CommandStatus {
+        let client = try ControlClient(path: try ControlArguments.path(in: config))
+        let bytes = try await body(MessageLimits(bytes: 1 << 26, depth: 512))
+        do throws(BodyError) {
+            _ = try Body(
+                json: Bytes(bytes.isEmpty ? Array("null".utf8) : bytes),
+                limits: MessageLimits(bytes: 1 << 26, depth: 512)
+            )
+        } catch {
+            throw CommandFailure(.invalidConfiguration, "the body cannot be sent as JSON: \(error)")
+        }
+        let request = ControlRequest.send(
+            action: try name(),
+            id: try actionID(),
+            body: bytes.isEmpty ? Bytes("null") : Bytes(bytes)
+        )
+        let answer = try await answer(of: client, to: request)
+        try await StandardOutput().write(answer)
+        let outcome: SentOutcome = try ControlClient.decoded(answer)
+        if outcome.reason == Outcome.Rejection.Reason.sourceNotAllowed.description,
+            let configuration = try? ConfigurationFile.read(config, for: .plugins),
+            let advice = try advice(configuration)
+        {
+            DiagnosticOutput.shared.report(advice)
+        }
+        return outcome.outcome == "handled" ? .done : .notAsExpected
+    }
+
+    private func answer(of client: ControlClient, to request: ControlRequest) async throws -> [UInt8] {
+        try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+            group.addTask { try await client.ask(request) }
+            if let timeout {
+                group.addTask {
+                    try? await Task.sleep(for: timeout)
+                    return nil
+                }
+            }
+            defer { group.cancelAll() }
+            guard let answer = try await group.next() ?? nil else {
+                throw CommandFailure(.timeout, "timed out before the action had an outcome")
+            }
+            return answer
+        }
+    }
+
+    private struct SentOutcome: Decodable {
+        let outcome: String
+        let reason: String?
     }
 
     private func name() throws -> ActionName {
@@ -126,11 +188,7 @@ final class InternalAdapter: Adapter {
     ///   - body: The body as JSON. Empty input stands for `null`.
     ///   - limits: The message limits.
     init(_ action: ActionName, id: ActionID?, body: [UInt8], limits: MessageLimits) throws(CommandFailure) {
-        let origin = Origin(source: SourceSection.internalName, facts: InternalFacts())
-        arrival = try Arrival.single(body, from: origin, .route(RouteNaming(action: action, id: id)), limits: limits)
-        if case .failure(let rejection) = arrival.reading {
-            throw CommandFailure(.invalidConfiguration, "the body cannot be sent as JSON: \(rejection.detail)")
-        }
+        arrival = try Arrival.sent(action, id: id, body: body, limits: limits)
     }
 
     /// Creates an adapter for a message of any source.
@@ -153,4 +211,25 @@ final class InternalAdapter: Adapter {
 /// The facts about an action that was sent by the program itself.
 struct InternalFacts: OriginFacts {
     static let kind = "internal"
+}
+
+extension Arrival {
+    /// Returns an action that comes from the program itself.
+    ///
+    /// - Parameter body: The body as JSON. Empty input stands for `null`.
+    /// - Throws: ``CommandFailure`` if the body is not JSON within the limits.
+    static func sent(
+        _ action: ActionName,
+        id: ActionID?,
+        body: [UInt8],
+        limits: MessageLimits
+    ) throws(CommandFailure) -> Arrival {
+        let origin = Origin(source: SourceSection.internalName, facts: InternalFacts())
+        let naming = RouteNaming(action: action, id: id)
+        let arrival = try Arrival.single(body, from: origin, .route(naming), limits: limits)
+        if case .failure(let rejection) = arrival.reading {
+            throw CommandFailure(.invalidConfiguration, "the body cannot be sent as JSON: \(rejection.detail)")
+        }
+        return arrival
+    }
 }

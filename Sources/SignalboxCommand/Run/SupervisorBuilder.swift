@@ -30,6 +30,8 @@ struct SupervisorBuilder {
     let processes = ProcessTable()
     /// The sessions of the configuration in use. They are empty for the first configuration.
     var sessions = BrokerSessions()
+    /// Whether commands and a console can ask the program, as `control` and `observe` say.
+    var runsCommands = false
     /// What watches the sources' connections, if the program is observed.
     var health: HealthWatch?
     /// The open store of the configuration. If `nil`, all messages are kept in memory, and no source has a journal.
@@ -59,14 +61,16 @@ struct SupervisorBuilder {
         try addProcessMessages(to: supervisor)
     }
 
-    /// Adds the source of what processes send, if a plugin has processes and the source is not there yet.
+    /// Adds the source of what processes and commands send, if there may be any and the source is not there yet.
     ///
     /// - Throws: `RegistrationError` if the supervisor is closing.
     func addProcessMessages(to supervisor: Supervisor) throws {
         let hasProcesses = configuration.plugins.flatMap(\.use.parts).contains {
             if case .process = $0 { true } else { false }
         }
-        guard hasProcesses, processes.addsMessages() else { return }
+        let isOpen = configuration.control?.isReadOnly == false || configuration.observe?.console == .full
+        let hasCommands = isOpen && runsCommands
+        guard hasProcesses || hasCommands, processes.addsMessages() else { return }
         try supervisor.add(processes.messages)
     }
 
@@ -96,12 +100,13 @@ struct SupervisorBuilder {
 
     /// Answers questions about the program, if the configuration says where.
     ///
+    /// - Parameter console: Answers the console's questions, if there is one.
     /// - Returns: The attachment, which the caller detaches once the program has ended.
     /// - Throws: ``CommandFailure`` if the token cannot be read or the port is not free.
-    func observe(by observation: Observation?) async throws -> ListenerAttachment? {
-        guard let section = configuration.observe, let observation else { return nil }
+    func observe(by observation: Observation, _ console: ConsoleService?) async throws -> ListenerAttachment? {
+        guard let section = configuration.observe else { return nil }
         let listener = try listeners.listener(section.listener)
-        return try await ObservationServer(section, on: listener, observation, logger: logger).start()
+        return try await ObservationServer(section, on: listener, observation, console, logger: logger).start()
     }
 
     /// Returns a source's adapter.

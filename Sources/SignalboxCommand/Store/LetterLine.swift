@@ -116,9 +116,9 @@ struct LetterLine {
     private var message: StoredMessage { entry.letter.message }
 
     /// The stages that the message passed, and the one that stopped it.
-    private var steps: [Step] { (try? Body(json: letter.explanation).decode([Step].self)) ?? [] }
+    var steps: [Step] { (try? Body(json: letter.explanation).decode([Step].self)) ?? [] }
 
-    private struct Step: Decodable {
+    struct Step: Decodable {
         let stage: String
         let passes: Bool
         let detail: String

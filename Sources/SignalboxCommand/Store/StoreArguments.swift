@@ -7,7 +7,7 @@ import SignalboxStore
 /// The options that say which store a command works on.
 struct StoreArguments: ParsableArguments {
     /// The configuration that is read if no option names another one.
-    private static let defaultConfiguration = "signalbox.yaml"
+    static let defaultConfiguration = "signalbox.yaml"
 
     @Option(
         help: ArgumentHelp("The store; by default that of the configuration.", valueName: "path"),

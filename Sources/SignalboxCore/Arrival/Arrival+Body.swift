@@ -25,6 +25,7 @@ extension Arrival {
         if let sender { new.sender = tables.position(of: sender) }
         if let deadline = action.deadline { new.deadline = tables.position(of: deadline) }
         tables.keptIDs = [action.id]
+        tables.trace = traceContext
         buffers.records.append(new)
         var arrival = Arrival(storage: BatchStorage(buffers: buffers, tables: tables), index: 0)
         arrival.isRedelivered = isRedelivered

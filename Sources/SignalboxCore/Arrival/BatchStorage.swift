@@ -242,6 +242,9 @@ package struct ArrivalTables: Sendable {
     /// The ids that restored messages were assigned before, by position, or empty.
     package var keptIDs: [ActionID?] = []
 
+    /// The trace context of the only arrival, if its envelope was left behind when its body was replaced.
+    package var trace: TraceContext?
+
     package func assignedID(at index: UInt32) -> ActionID {
         if Int(index) < keptIDs.count, let kept = keptIDs[Int(index)] { return kept }
         let prefix = String(idPrefix, radix: 16)

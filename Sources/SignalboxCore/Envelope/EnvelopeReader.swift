@@ -36,7 +36,7 @@ struct EnvelopeReader {
         switch envelope.form {
         case .standard:
             let root = try parseObject(&buffers)
-            try read(EnvelopeMembers(of: root, in: buffers), from: &buffers, into: &record)
+            try read(EnvelopeMembers(of: root, in: buffers), of: root, from: &buffers, into: &record)
         case .apns: try readAPNs(from: &buffers, into: &record)
         case .cloudEvents: try readCloudEvent(from: &buffers, into: &record)
         }
@@ -52,7 +52,7 @@ struct EnvelopeReader {
             let members = EnvelopeMembers(of: root, in: buffers)
             if members.action != nil {
                 record.envelope = .standard
-                return try read(members, from: &buffers, into: &record)
+                return try read(members, of: root, from: &buffers, into: &record)
             }
         }
         record.body = UInt32(root)
@@ -61,12 +61,14 @@ struct EnvelopeReader {
 
     private func read(
         _ members: EnvelopeMembers,
+        of root: Int,
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
     ) throws(BodyError) {
         try readName(members.action, "action", from: &buffers, into: &record)
         try readID(members, from: &buffers, into: &record)
         record.body = UInt32(members.body ?? buffers.push(emptyBody(.json)))
+        if members.hasTraceParent { record.metadata = UInt32(root) }
     }
 
     private func read(
@@ -200,6 +202,8 @@ struct EnvelopeMembers {
     var id: Int?
     var uuid: Int?
     var body: Int?
+    /// Whether there is a member `traceparent`. Its value is read when it is needed.
+    var hasTraceParent = false
 
     /// Scans the members of the object at `root` once, skipping members with other names.
     init(of root: Int, in buffers: borrowing BatchBuffers) {
@@ -211,6 +215,7 @@ struct EnvelopeMembers {
             case .id: id = key + 1
             case .uuid: uuid = key + 1
             case .body: body = key + 1
+            case .traceparent: hasTraceParent = true
             case nil: break
             }
             key = Int(buffers.nodes[key + 1].next)
@@ -218,7 +223,7 @@ struct EnvelopeMembers {
     }
 
     private enum Member: String {
-        case action, id, uuid, body
+        case action, id, uuid, body, traceparent
     }
 
     private static func member(named key: BodyNode, in buffers: borrowing BatchBuffers) -> Member? {
@@ -234,6 +239,8 @@ struct EnvelopeMembers {
             case 0x7964_6F62: return .body
             default: return nil
             }
+        // The first eight bytes are "tracepar".
+        case 11: return buffers.word(at: key) == 0x7261_7065_6361_7274 ? Member(rawValue: buffers.text(of: key)) : nil
         default: return nil
         }
     }

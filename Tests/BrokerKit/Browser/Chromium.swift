@@ -204,6 +204,12 @@ public final class ChromiumTab: Sendable {
         try await call(method, .object(parameters))
     }
 
+    /// Makes the page see a user who prefers dark or light colours.
+    public func prefersDark(_ isDark: Bool) async throws {
+        let scheme: ChromiumValue = ["name": "prefers-color-scheme", "value": .text(isDark ? "dark" : "light")]
+        try await call("Emulation.setEmulatedMedia", ["features": .list([scheme])])
+    }
+
     @discardableResult
     private func call(_ method: String, _ parameters: ChromiumValue = [:]) async throws -> ChromiumValue {
         try await pipe.call(method, parameters, in: session)

@@ -91,9 +91,13 @@ import Testing
             logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }
         )
         let second = try supervisor.intake(for: "page")
+        // If the page begins before it is cancelled, its call must have an outcome.
+        let supervising = Task { try await supervisor.run() }
         let run = Task { try await trial.engine.run(into: second) }
         run.cancel()
         try await run.value
+        supervising.cancel()
+        try await supervising.value
     }
 
     @Test(arguments: [

@@ -195,6 +195,9 @@ import Testing
     private static let files: Set<String> = [
         "Sources/Signalbox/Log/Log.swift",
         "Sources/SignalboxCommand/Bridge/BridgeRun.swift",
+        "Sources/SignalboxCommand/Console/ConsoleService.swift",
+        "Sources/SignalboxCommand/Control/ActionSender.swift",
+        "Sources/SignalboxCommand/Control/ControlService.swift",
         "Sources/SignalboxCommand/Observe/ObservationServer.swift",
         "Sources/SignalboxCommand/Plugins/BuiltInPlugins.swift",
         "Sources/SignalboxCommand/Plugins/Programs/ProcessPool.swift",
@@ -203,6 +206,7 @@ import Testing
         "Sources/SignalboxCommand/Run/ConfigurationReload.swift",
         "Sources/SignalboxCommand/Run/RunCommand.swift",
         "Sources/SignalboxCommand/Steps/ChainPlugin.swift",
+        "Sources/SignalboxCommand/Telemetry/OTLPConnection.swift",
         "adapters/AdapterSupport/AdapterLog.swift",
         "adapters/AdapterSupport/LibraryVulnerability.swift",
         "adapters/AppScheme/LinkLog.swift",

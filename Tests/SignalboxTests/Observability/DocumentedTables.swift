@@ -110,10 +110,12 @@ extension LogField {
         case .givenBack: "the number of arrivals that plugins gave back since the last such line"
         case .failures: "the number of consecutive failed actions that opened the circuit breaker, or of failed commits"
         case .openFor: "how long the circuit breaker stays open before an action is tried"
-        case .reason: "the last of these failures, or the reason for the arrival last given back; escaped and redacted"
+        case .reason:
+            "the last of these failures, the reason for the arrival last given back, or why spans are not exported; escaped"
+                + " and redacted"
         case .rejectedWhileOpen: "the number of arrivals rejected while the circuit breaker was open"
         case .dropped:
-            "the number of dead letters, or of outcomes, that were dropped or deleted since the last such line"
+            "the number of dead letters, outcomes or spans that were dropped or deleted since the last such line"
         case .droppedTotal: "the total number of dead letters that the store dropped"
         case .call: "the source and the plugin of a call that is still running, as `source/action`"
         case .limit: "the maximum duration of the drain, or the part of a limit that is in use"

@@ -118,6 +118,16 @@ import Tracing
         #expect(span.context.requested == ["traceparent": Self.parent, "tracestate": "a=1"])
     }
 
+    @Test func theEnvelopeProvidesTheParentSpan() throws {
+        let text = #"{"action":"payment","traceparent":"\#(Self.parent)","tracestate":"a=1"}"#
+        TracingMiddleware(tracer: tracer).settled(settled(nil, .abandoned(.drain), attempts: 0, text))
+        TracingMiddleware(tracer: tracer, takesParents: false).settled(
+            settled(nil, .abandoned(.drain), attempts: 0, text)
+        )
+        #expect(spans.map(\.parentSpanID) == ["b7ad6b7169203331", nil])
+        #expect(spans.first?.context.requested == ["traceparent": Self.parent, "tracestate": "a=1"])
+    }
+
     @Test func theMessageTraceIsIgnoredIfParentsAreNotAccepted() async throws {
         let middleware = TracingMiddleware(tracer: tracer, takesParents: false)
         let facts = TracedFacts(values: ["traceparent": Self.parent])

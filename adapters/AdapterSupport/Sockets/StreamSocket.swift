@@ -74,6 +74,20 @@ package enum StreamSocket {
         #endif
     }
 
+    /// Returns the user of the process that has connected to a unix socket, or `nil` if the system does not say.
+    package static func peerUser(of socket: OwnedDescriptor) -> uid_t? {
+        #if os(Linux)
+        // The C type `ucred`: the process, the user and the group.
+        var peer: (pid_t, uid_t, gid_t) = (0, 0, 0)
+        var length = socklen_t(MemoryLayout<(pid_t, uid_t, gid_t)>.size)
+        let found = getsockopt(socket.number, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0
+        return found ? peer.1 : nil
+        #else
+        var (user, group) = (uid_t(0), gid_t(0))
+        return getpeereid(socket.number, &user, &group) == 0 ? user : nil
+        #endif
+    }
+
     package static func errorText(_ code: Int32) -> String {
         let text = String(cString: strerror(code))
         return text.prefix(1).lowercased() + text.dropFirst()

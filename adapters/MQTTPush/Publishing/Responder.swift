@@ -17,6 +17,8 @@ final class Responder: Sendable {
         /// The request's quality of service. If the request is abandoned, the broker redelivers it at QoS 1, whereas at
         /// QoS 0 it is lost.
         let qos: Int
+        /// The request's trace context, which the reply repeats.
+        let trace: TraceContext?
     }
 
     /// Identifies a request. A token alone is not enough, because tokens are unique only within a sink, and each
@@ -63,7 +65,8 @@ final class Responder: Sendable {
                 correlation: properties.correlationData,
                 id: action?.id.copied(),
                 key: action?.idKey ?? .assigned,
-                qos: facts.qos
+                qos: facts.qos,
+                trace: facts.traceContext
             )
             let isRegistered = state.withLock { state in
                 guard state.waiting.count < bound else { return false }
@@ -127,6 +130,7 @@ final class Responder: Sendable {
         message.correlation = address.correlation
         message.contentType = "application/json"
         message.userProperties = [MQTTMessage.UserProperty(name: "outcome", value: outcome.name)]
+        message.userProperties += (address.trace?.members ?? []).map { MQTTMessage.UserProperty(name: $0, value: $1) }
         do throws(MQTTPublishError) {
             try message.validate(for: publisher.configuration.version)
             try publisher.queue.reply(message)

@@ -19,6 +19,9 @@ package struct HTTPServerRequest: Sendable {
 
     package init() {}
 
+    /// The address by which limits of one client count: all addresses of an IPv6 network of 64 bits are one.
+    package var quotaAddress: String { LibraryLoop.quotaAddress(peerAddress) }
+
     /// The maximum number of parts of the query. Further ones are left out.
     static let queryLimit = 256
 }

@@ -32,6 +32,11 @@ public final class SupervisorMetrics: ReportObserver {
         Dictionary(uniqueKeysWithValues: MetricName.allCases.map { ($0.rawValue, $0.meaning) })
     }
 
+    /// The counter of outcomes, with the labels `source`, `plugin`, `outcome` and `code`.
+    package static var outcomesName: String { MetricName.outcomes.rawValue }
+    /// The timer of calls, with the labels `source` and `plugin`.
+    package static var callDurationName: String { MetricName.callDuration.rawValue }
+
     private let cache: MetricCache
     private let dropped: Counter
     private let callsStalled: Meter

@@ -28,7 +28,7 @@ extension ConfigurationReader {
     }
 
     /// Returns a server's URL. Messages never repeat the URL, because it may contain a token.
-    private func httpURL(_ value: YAMLValue) -> HTTPURL? {
+    func httpURL(_ value: YAMLValue) -> HTTPURL? {
         guard let text = text(value, unread: "https://\(ConfigurationReader.unreadHost)/"),
             isWithoutSecret(text, "a URL with a secret", at: value)
         else { return nil }
@@ -42,7 +42,7 @@ extension ConfigurationReader {
         }
     }
 
-    private func checkHeaders(_ section: HTTPSection, _ keys: YAMLMapping) {
+    func checkHeaders(_ section: HTTPSection, _ keys: YAMLMapping) {
         guard let value = keys.optional("headers") else { return }
         guard section.headers.count <= HTTPSection.maximumHeaders else {
             return value.reportError("a request can have at most \(HTTPSection.maximumHeaders) further headers")

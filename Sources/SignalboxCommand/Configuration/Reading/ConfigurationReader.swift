@@ -139,6 +139,7 @@ struct ConfigurationReader {
             keys.read("navigation", &configuration.navigation, navigation)
             let (storeKey, testsKey) = (keys.optional("store"), keys.optional("tests"))
             configuration.store = storeKey.flatMap(store)
+            configuration.control = control(keys.optional("control"), store: configuration.store)
             if use == .navigation {
                 _ = keys.required("navigation", "add a chain and a fallback, which decide about URLs")
                 if isWithoutSources { return configuration }
@@ -154,6 +155,7 @@ struct ConfigurationReader {
         let before = problems.mistakes
         if let listeners = keys.optional("listeners") { readListeners(listeners) }
         keys.read("observe", &configuration.observe, observe)
+        keys.read("otlp", &configuration.otlp, otlp)
         let sources = keys.required("sources", "name at least one source below it")?.anyMapping()
         configuration.sources = sources.map { self.sources($0, configuration.limits) } ?? []
         checkListeners(of: configuration.sources)

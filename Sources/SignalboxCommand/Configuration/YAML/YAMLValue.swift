@@ -226,6 +226,16 @@ extension YAMLValue {
         return number
     }
 
+    /// Returns a number from 0 to 1 that is written in decimal digits, such as 0.25.
+    func share() -> Double? {
+        guard let number = characters.flatMap({ $0.wholeMatch(of: /[0-9]+(\.[0-9]+)?/) != nil ? Double($0) : nil })
+        else {
+            return refused("expected a number from 0 to 1, found \(typeDescription)")
+        }
+        guard number <= 1 else { return refused("expected 0 to 1, found \(number)") }
+        return number
+    }
+
     /// Returns a number of bytes. It is written in digits, optionally followed by `KiB`, `MiB` or `GiB`.
     func size(_ range: ClosedRange<Int>) -> Int? {
         let bytes = quantity("a size such as 64KiB") { try SizeText.bytes(in: $0) }

@@ -22,6 +22,10 @@ struct HTTPPlugin: Sendable {
         request.connectTimeout = section.connectTimeout
         request.maximumResponse = section.maximumResponse
         request.headers = HTTPFacts.headers(context) + secrets.headers
+        // Headers that the configuration sets come first.
+        if !secrets.headers.contains(where: { $0.name.lowercased() == TraceContext.parentKey }) {
+            request.headers += (context.passedTrace?.members ?? []).compactMap { HTTPHeader($0.name, $0.value) }
+        }
         if !secrets.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
             request.headers += [HTTPHeader("Content-Type", body.kind.contentType)].compactMap { $0 }
         }

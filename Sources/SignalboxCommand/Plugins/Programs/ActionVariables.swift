@@ -22,6 +22,7 @@ struct ActionVariables {
             "SIGNALBOX_ATTEMPT": "\(context.attempt)",
         ]
         if context.isRedelivered { values["SIGNALBOX_REDELIVERED"] = "1" }
+        for (name, value) in context.passedTrace?.members ?? [] { values[name.uppercased()] = value }
         // The system would end a value at a NUL character.
         self.values = values.filter { !$0.value.utf8.contains(0) }
     }

@@ -90,8 +90,10 @@ struct ProcessError: Error, Sendable, Decodable {
 enum ProcessLine {
     /// Returns the line about an action.
     ///
-    /// - Parameter call: The number of the call, which the answer repeats.
-    static func call(_ call: UInt64, _ info: RawBody, _ context: ActionContext) -> [UInt8] {
+    /// - Parameters:
+    ///   - call: The number of the call, which the answer repeats.
+    ///   - trace: The trace context of the call, or `nil` if it has none.
+    static func call(_ call: UInt64, _ info: RawBody, _ context: ActionContext, trace: TraceContext?) -> [UInt8] {
         let action = context.action
         var line = JSONObject()
         line.add("id", Int(clamping: call))
@@ -104,6 +106,7 @@ enum ProcessLine {
             origin.add("source", context.origin.source.text)
             origin.add(context.origin.facts)
         }
+        for (name, value) in trace?.members ?? [] { line.add(name, value) }
         if info.kind != .json { line.add("bodyKind", info.kind.rawValue) }
         line.add("body", json: action.body.json)
         return line.line

@@ -81,6 +81,7 @@ final class ProcessPlugin: Sendable {
     ///
     /// - Parameter timeout: How long a call may take.
     func reply(to info: RawBody, _ context: ActionContext, timeout: Duration) async throws -> Bytes {
-        try await pool.call(timeout: timeout) { ProcessLine.call($0, info, context) }
+        let trace = context.passedTrace
+        return try await pool.call(timeout: timeout) { ProcessLine.call($0, info, context, trace: trace) }
     }
 }

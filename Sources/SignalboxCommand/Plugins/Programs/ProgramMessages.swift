@@ -2,7 +2,8 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// The source of the actions that processes send without being asked: `internal`.
+/// The source of the actions that the program itself causes: those that processes send without being asked, and those that
+/// `signalbox send --to-running` sends. Its name is `internal`.
 ///
 /// A process that sends more than the source's window takes is not read until there is room.
 final class ProgramMessages: PluginFedAdapter {
@@ -34,6 +35,14 @@ final class ProgramMessages: PluginFedAdapter {
         }
         if isServed { waits.continuation.yield() }
         return isServed || taken > 0 ? taken : nil
+    }
+
+    /// Dispatches an action and waits for its outcome.
+    ///
+    /// - Returns: The outcome, or `nil` if no supervisor runs this source.
+    func deliver(_ arrival: Arrival) async -> Outcome? {
+        guard let intake = state.withLock({ $0.intake }) else { return nil }
+        return await intake.deliver([arrival]).first
     }
 
     func run(into intake: any Intake) async {

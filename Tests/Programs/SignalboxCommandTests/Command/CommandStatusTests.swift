@@ -307,7 +307,7 @@ import Testing
     @Test func everyStatusIsDocumented() throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
         let text = String(
-            decoding: try FileContent.read("\(root)/docs/command.md", limit: 1 << 20).get(),
+            decoding: try FileContent.read("\(root)/docs/exit-status.md", limit: 1 << 20).get(),
             as: UTF8.self
         )
         let documented = text.split(separator: "\n").compactMap { line in

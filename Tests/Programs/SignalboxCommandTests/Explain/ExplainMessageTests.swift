@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func theOutputMatchesTheSupervisorsExplanation() throws {
-        let supervisor = Supervisor(logger: Logger(level: .critical))
+        let supervisor = Supervisor(logger: Logger(threshold: LogThreshold(.critical)))
         try supervisor.register(Registration(LogPlugin(action: "order"), from: .source("page")))
         let configuration = try ConfigurationFixture.read(ExplainFixture.text, for: .plugins)
         let source = try ExplainFixture.explainer().source("page", for: MessageFacts())

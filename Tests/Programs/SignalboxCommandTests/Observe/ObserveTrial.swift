@@ -35,20 +35,30 @@ struct ObserveTrial {
         let body: String
     }
 
-    func get(_ path: String, _ headers: [String] = [], method: String = "GET", host: String = "127.0.0.1") async throws
-        -> Answer
-    {
+    func get(
+        _ path: String,
+        _ headers: [String] = [],
+        method: String = "GET",
+        host: String = "127.0.0.1",
+        body: String = ""
+    ) async throws -> Answer {
         while true {
-            let answer = try await answer(path, headers, method: method, host: host)
+            let answer = try await answer(path, headers, method: method, host: host, body)
             // On a busy machine the threads may be late.
             guard answer.body.contains("have not answered within") else { return answer }
         }
     }
 
-    private func answer(_ path: String, _ headers: [String], method: String, host: String) async throws -> Answer {
+    private func answer(
+        _ path: String,
+        _ headers: [String],
+        method: String,
+        host: String,
+        _ body: String
+    ) async throws -> Answer {
         let peer = try #require(RawPeer(port: port))
         let lines = ["\(method) \(path) HTTP/1.1", "Host: \(host)", "Connection: close"] + headers
-        peer.write(lines.joined(separator: "\r\n") + "\r\n\r\n")
+        peer.write(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
         let text = String(decoding: await peer.read { _ in false }, as: UTF8.self)
         let parts = text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
         let status = try #require(text.split(separator: " ").dropFirst().first.flatMap { Int($0) }, "\(text)")

@@ -202,7 +202,7 @@ import Testing
             await trial.process.output.waitForBytes()
             trial.process.signal(SIGTERM)
             try #require(await trial.process.errors.line(with: "draining") != nil)
-            let line = try await trial.reload(first.text, until: "SIGHUP ignored")
+            let line = try await trial.reload(first.text, until: "reload ignored")
             #expect(line.contains(" notice "))
             trial.process.output.close()
             let rest = await trial.process.errors.rest()

@@ -17,7 +17,13 @@ extension ConfigurationReader {
             guard let listener, token != .some(nil) else { return nil }
             let isValid = keys.value.check { try listener.configuration.validate() }
             guard isValid else { return nil }
-            let section = ObserveSection(listener: listener, token: token ?? nil)
+            var section = ObserveSection(listener: listener, token: token ?? nil)
+            if let value = keys.optional("console") {
+                guard let mode: ConsoleMode = value.keyword("what the console may do"),
+                    mayHaveConsole(section, at: value)
+                else { return nil }
+                section.console = mode
+            }
             warnIfOpen(section, at: keys.value)
             return section
         }
@@ -33,7 +39,7 @@ extension ConfigurationReader {
             } else if let http = source.kind.http, http.listener.name == name {
                 paths = http.server.routes.map(\.pattern.text)
             }
-            for path in paths where ObservationEndpoint(rawValue: path) != nil {
+            for path in paths where observe?.answers(path) == true {
                 locations.sources[source.name]?.reportError(
                     "the path \(path) is that of 'observe' on the listener '\(name)'; give the source another one",
                     .shadowedRoute
@@ -53,6 +59,24 @@ extension ConfigurationReader {
         listener.address = String(text[..<colon].filter { $0 != "[" && $0 != "]" })
         let isValid = value.check { try listener.validate() }
         return isValid ? ListenerSection(name: nil, configuration: listener) : nil
+    }
+
+    /// Reports why there may be no console.
+    private func mayHaveConsole(_ section: ObserveSection, at value: YAMLValue) -> Bool {
+        guard section.token != nil else {
+            value.reportError("the console shows messages, so it needs a token; add 'token' beside it", .missingKey)
+            return false
+        }
+        let listener = section.listener.configuration
+        guard WebSocketServerConfiguration.isLocal(listener.address) || listener.identity != nil else {
+            let advice = "add 'identity' to the port, or observe at 127.0.0.1"
+            value.reportError(
+                "other machines can reach the port, and without TLS they see the token; \(advice)",
+                .openAddress
+            )
+            return false
+        }
+        return true
     }
 
     private func warnIfOpen(_ section: ObserveSection, at value: YAMLValue) {

@@ -1,0 +1,75 @@
+import AdapterSupport
+import Foundation
+
+/// Unix sockets that have a path (unix(7)).
+enum UnixSocket {
+    /// Listens at a path, as its only listener. A socket without a listener is replaced; any other file is not.
+    static func listen(at path: String) throws(ControlSocketError) -> OwnedDescriptor {
+        guard path.utf8.count <= UnixAddress.pathLimit else {
+            throw ControlSocketError(
+                path,
+                "the path has more than \(UnixAddress.pathLimit) bytes; choose a shorter one"
+            )
+        }
+        guard let socket = StreamSocket.make(AF_UNIX) else { throw ControlSocketError(path, lastError) }
+        var bound = bind(socket, to: path)
+        if !bound, errno == EADDRINUSE {
+            try removeLeftover(at: path)
+            bound = bind(socket, to: path)
+        }
+        guard bound else { throw ControlSocketError(path, lastError) }
+        // Nobody can connect before the next call, so the path never has other permissions.
+        guard chmod(path, S_IRUSR | S_IWUSR) == 0, Foundation.listen(socket.number, 16) == 0 else {
+            let reason = lastError
+            unlink(path)
+            throw ControlSocketError(path, reason)
+        }
+        return socket
+    }
+
+    /// Connects to the listener at a path. If many others connect at the same time, this waits for a short while.
+    static func connect(to path: String) throws(ControlSocketError) -> OwnedDescriptor {
+        for _ in 0..<50 {
+            do throws(ControlSocketError) { return try attempt(to: path) } catch {
+                guard errno == EAGAIN else { throw error }
+            }
+            usleep(100_000)
+        }
+        throw ControlSocketError(path, "the program does not accept the connection")
+    }
+
+    private static func attempt(to path: String) throws(ControlSocketError) -> OwnedDescriptor {
+        guard path.utf8.count <= UnixAddress.pathLimit else {
+            throw ControlSocketError(path, StreamSocket.errorText(ENAMETOOLONG))
+        }
+        guard let socket = StreamSocket.make(AF_UNIX) else { throw ControlSocketError(path, lastError) }
+        let result = UnixAddress.with(path) { Foundation.connect(socket.number, $0, $1) }
+        guard result == 0 else { throw ControlSocketError(path, lastError) }
+        return socket
+    }
+
+    /// Whether the process at the other end belongs to the user who runs this one, or to root.
+    static func isTrusted(_ socket: OwnedDescriptor) -> Bool {
+        guard let user = StreamSocket.peerUser(of: socket) else { return false }
+        return user == geteuid() || user == 0
+    }
+
+    private static var lastError: String { StreamSocket.errorText(errno) }
+
+    private static func bind(_ socket: OwnedDescriptor, to path: String) -> Bool {
+        UnixAddress.with(path) { Foundation.bind(socket.number, $0, $1) } == 0
+    }
+
+    private static func removeLeftover(at path: String) throws(ControlSocketError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw ControlSocketError(path, "the file is no socket; remove it or choose another path")
+        }
+        // Any other failure, such as a full queue, comes from a program that listens.
+        guard (try? attempt(to: path)) == nil, errno == ECONNREFUSED else {
+            throw ControlSocketError(path, "another program uses it; end that one or choose another path")
+        }
+        unlink(path)
+    }
+}
