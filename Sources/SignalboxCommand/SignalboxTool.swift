@@ -73,7 +73,7 @@ struct SignalboxTool: AsyncParsableCommand {
 
     private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
         let isSpecial = arguments.contains { RawArguments.isEscaped($0) || $0.hasPrefix("-h") || $0 == "help" }
-        if isSpecial, let refusal = CommandTable().refusal(of: arguments) { throw ValidationError(refusal) }
+        if isSpecial, let refusal = CommandTable.shared.refusal(of: arguments) { throw ValidationError(refusal) }
         return try parseAsRoot(arguments)
     }
 
@@ -91,7 +91,7 @@ struct SignalboxTool: AsyncParsableCommand {
             return CommandStatus.outputFailed.rawValue
         }
         var shown = text
-        if !(error is ValidationError), let sentence = CommandTable().unknownName(in: arguments) {
+        if !(error is ValidationError), let sentence = CommandTable.shared.unknownName(in: arguments) {
             // The parser's own message may be about a consequence, such as a missing argument.
             let usage = text.range(of: "Usage: ").map { text[$0.lowerBound...] } ?? ""
             shown = "Error: \(sentence)\n\(usage)"

@@ -108,17 +108,17 @@ def zsh(completions, folder, path):
 
 
 def with_subcommands(command, *above):
-    """The command and all below it, each with the title of its page."""
+    """The command and all below it, each with the title of its page and that of the command above it."""
     title = "-".join([*above, command["commandName"]])
     below = [each for each in command.get("subcommands", []) if each["commandName"] != "help"]
-    return [(command, title)] + [found for each in below for found in with_subcommands(each, title)]
+    return [(command, title, "-".join(above))] + [found for each in below for found in with_subcommands(each, *above, command["commandName"])]
 
 
 def manual(program, pages):
     """Each page formats without a warning, names each option that --help lists, and each status, and refers to its neighbours."""
     dump = json.loads(subprocess.run([program, "--experimental-dump-help"], check=True, capture_output=True).stdout)
     commands = with_subcommands(dump["command"])
-    for command, title in commands:
+    for command, title, above in commands:
         page = os.path.join(pages, f"{title}.1")
         ran = subprocess.run(
             ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", page],
@@ -127,7 +127,7 @@ def manual(program, pages):
         shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", ran.stdout)
         if ran.returncode or ran.stderr:
             faults.append(f"man: {page}: {ran.stderr}")
-        for other in [other for _, other in commands if other.rpartition("-")[0] == title or title.rpartition("-")[0] == other]:
+        for other in [other for _, other, parent in commands if parent == title or above == other]:
             if f"{other}(1)" not in shown:
                 faults.append(f"man: {page} does not refer to {other}")
         for argument in command["arguments"]:

@@ -39,6 +39,9 @@ struct CommandTable {
     ]
     private static let notText = "bytes that are not UTF-8, or a noncharacter"
 
+    /// The table of this program. Reading the parser's description takes a while.
+    static let shared = CommandTable()
+
     private let commands: [Command]
     /// The options that every command takes.
     private let common: Set<String> = ["--help", "--version", "-h"]

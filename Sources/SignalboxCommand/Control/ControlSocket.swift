@@ -139,8 +139,15 @@ final class ControlSocket: Sendable {
 struct ControlSocketError: Error, Sendable, CustomStringConvertible {
     let path: String
     let detail: String
+    /// The error of the system, or `nil` if another reason is known.
+    let code: Int32?
 
-    init(_ path: String, _ detail: String) { (self.path, self.detail) = (path, detail) }
+    init(_ path: String, _ detail: String) { (self.path, self.detail, code) = (path, detail, nil) }
+
+    init(_ path: String, _ code: Int32) {
+        (self.path, self.code) = (path, code)
+        detail = StreamSocket.errorText(code)
+    }
 
     var description: String { "the control socket \(path): \(detail)" }
 }

@@ -11,18 +11,18 @@ enum UnixSocket {
                 "the path has more than \(UnixAddress.pathLimit) bytes; choose a shorter one"
             )
         }
-        guard let socket = StreamSocket.make(AF_UNIX) else { throw ControlSocketError(path, lastError) }
+        guard let socket = StreamSocket.make(AF_UNIX) else { throw ControlSocketError(path, errno) }
         var bound = bind(socket, to: path)
         if !bound, errno == EADDRINUSE {
             try removeLeftover(at: path)
             bound = bind(socket, to: path)
         }
-        guard bound else { throw ControlSocketError(path, lastError) }
-        // Nobody can connect before the next call, so the path never has other permissions.
+        guard bound else { throw ControlSocketError(path, errno) }
+        // A connection is possible only after listen(2), so nobody connects with other permissions.
         guard chmod(path, S_IRUSR | S_IWUSR) == 0, Foundation.listen(socket.number, 16) == 0 else {
-            let reason = lastError
+            let code = errno
             unlink(path)
-            throw ControlSocketError(path, reason)
+            throw ControlSocketError(path, code)
         }
         return socket
     }
@@ -31,7 +31,7 @@ enum UnixSocket {
     static func connect(to path: String) throws(ControlSocketError) -> OwnedDescriptor {
         for _ in 0..<50 {
             do throws(ControlSocketError) { return try attempt(to: path) } catch {
-                guard errno == EAGAIN else { throw error }
+                guard error.code == EAGAIN else { throw error }
             }
             usleep(100_000)
         }
@@ -40,11 +40,11 @@ enum UnixSocket {
 
     private static func attempt(to path: String) throws(ControlSocketError) -> OwnedDescriptor {
         guard path.utf8.count <= UnixAddress.pathLimit else {
-            throw ControlSocketError(path, StreamSocket.errorText(ENAMETOOLONG))
+            throw ControlSocketError(path, ENAMETOOLONG)
         }
-        guard let socket = StreamSocket.make(AF_UNIX) else { throw ControlSocketError(path, lastError) }
+        guard let socket = StreamSocket.make(AF_UNIX) else { throw ControlSocketError(path, errno) }
         let result = UnixAddress.with(path) { Foundation.connect(socket.number, $0, $1) }
-        guard result == 0 else { throw ControlSocketError(path, lastError) }
+        guard result == 0 else { throw ControlSocketError(path, errno) }
         return socket
     }
 
@@ -53,8 +53,6 @@ enum UnixSocket {
         guard let user = StreamSocket.peerUser(of: socket) else { return false }
         return user == geteuid() || user == 0
     }
-
-    private static var lastError: String { StreamSocket.errorText(errno) }
 
     private static func bind(_ socket: OwnedDescriptor, to path: String) -> Bool {
         UnixAddress.with(path) { Foundation.bind(socket.number, $0, $1) } == 0
@@ -66,10 +64,13 @@ enum UnixSocket {
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw ControlSocketError(path, "the file is no socket; remove it or choose another path")
         }
-        // Any other failure, such as a full queue, comes from a program that listens.
-        guard (try? attempt(to: path)) == nil, errno == ECONNREFUSED else {
-            throw ControlSocketError(path, "another program uses it; end that one or choose another path")
+        let inUse = ControlSocketError(path, "another program uses it; end that one or choose another path")
+        do throws(ControlSocketError) { _ = try attempt(to: path) } catch {
+            // Any other failure, such as a full queue, comes from a program that listens.
+            guard error.code == ECONNREFUSED else { throw inUse }
+            unlink(path)
+            return
         }
-        unlink(path)
+        throw inUse
     }
 }

@@ -27,7 +27,7 @@ final class Terminal: Sendable {
     private let wake: WakeSignal
     private let ended = Promise<Void>()
 
-    /// How often the size is compared. A resized window is drawn again at the latest after this time, in milliseconds.
+    /// How often the size is compared. A resized window is drawn again at the latest after this time.
     private static let interval = Duration.milliseconds(200)
 
     /// Takes over the terminal of stdin and stdout.

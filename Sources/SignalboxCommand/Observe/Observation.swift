@@ -20,6 +20,7 @@ final class Observation: Sendable {
     /// - Parameter keepsHistory: Whether ``history`` goes back some time. Otherwise, it has only what is known now.
     init(of supervisor: Supervisor, keepsHistory: Bool = false) {
         self.supervisor = supervisor
+        _ = ProcessMetrics.start
         metrics = SupervisorMetrics(factory: registry)
         history = ActivityHistory(of: registry)
         supervisor.observe(metrics)

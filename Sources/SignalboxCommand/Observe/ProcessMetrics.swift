@@ -13,8 +13,8 @@ struct ProcessMetrics {
     /// When the process started, in seconds since 1970.
     var startSeconds = 0.0
 
-    /// When this program began, to the moment of the first use.
-    private static let start = Date().timeIntervalSince1970
+    /// When this program began, to the moment of the first use, which is at the start of a run that is observed.
+    static let start = Date().timeIntervalSince1970
 
     static var now: ProcessMetrics {
         var metrics = ProcessMetrics()
