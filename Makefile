@@ -1,6 +1,6 @@
 # Every target is a script, so that it can be read, and run, without make.
 
-.PHONY: help deps demo demo-web recording quick test heavy conformance crash-matrix soak fuzz lint bench docs api sbom completions man clean
+.PHONY: help deps demo demo-web recording quick test heavy conformance crash-matrix soak chaos fuzz lint bench docs api sbom completions man clean
 
 help:
 	@echo "make deps   install the system packages (JavaScriptCore, libcurl, libwebsockets, OpenSSL, mosquitto, its clients, pkg-config, python3-venv)"
@@ -13,6 +13,7 @@ help:
 	@echo "make conformance  run the cases of the Autobahn test suite against the command, as 'make heavy-autobahn' does"
 	@echo "make crash-matrix  kill an MQTT receiver at each point of the tables in docs/delivery.md and docs/durability.md, and write them"
 	@echo "make soak   kill the receiver at random under load, 200 or SOAK_KILLS=n times: no acknowledged message may be lost; 10,000,000 or SOAK_MESSAGES=n messages may not make a journal grow"
+	@echo "make chaos  break a running program in four ways, measure when the console and top name each fault, and take the pictures of docs/operations/faults.md"
 	@echo "make fuzz   run the reader and the wire formats under libFuzzer, each for a minute or SECONDS=n; resume the last corpus"
 	@echo "make lint   check format, arrows between the modules, imports, and modules without Foundation"
 	@echo "make bench  measure the benchmarks on a quiet machine, in release builds, and write their tables into docs"
@@ -57,6 +58,9 @@ crash-matrix: deps
 soak: deps
 	@.ci/crash soak $(or $(SOAK_KILLS),200)
 	@.ci/crash size $(or $(SOAK_MESSAGES),10000000)
+
+chaos:
+	@.ci/chaos
 
 # Make hands SECONDS on in the environment too, where bash would count on from it.
 fuzz:

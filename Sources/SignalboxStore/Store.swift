@@ -148,6 +148,11 @@ extension Store {
     public func observe(_ onEvent: @escaping @Sendable (StoreEvent) -> Void) { writer.observe(onEvent) }
 }
 
+extension Store: ReportingStore {
+    /// Why the last commit failed, with the file, or `nil` if it succeeded.
+    package var writeProblem: String? { writer.problem }
+}
+
 // MARK: - Reading
 
 extension Store {

@@ -28,6 +28,8 @@ final class StoreWriter: Sendable {
         /// Whether a commit is running or scheduled.
         var isScheduled = false
         var failures = 0
+        /// Why the last commit failed, or `nil` if it succeeded.
+        var problem: String?
         var onEvent: (@Sendable (StoreEvent) -> Void)?
         /// What was found when the store was opened, until it is reported.
         var found: StoreEvent?
@@ -75,6 +77,9 @@ final class StoreWriter: Sendable {
 
     /// The last row of the journal that is on disk.
     var lastRow: Int64 { tables.withLock { $0.lastRow } }
+
+    /// Why the last commit failed, or `nil` if it succeeded.
+    var problem: String? { state.withLock { $0.problem } }
 
     func add(_ change: Change) {
         let (isFirst, isClosed) = state.withLock { state -> (Bool, Bool) in
@@ -166,7 +171,7 @@ final class StoreWriter: Sendable {
     private func continueOrRest() {
         let (events, onEvent, continues) = state.withLock {
             state -> ([StoreEvent], (@Sendable (StoreEvent) -> Void)?, Bool) in
-            defer { (state.failures, state.droppedNotes) = (0, 0) }
+            defer { (state.failures, state.problem, state.droppedNotes) = (0, nil, 0) }
             state.isScheduled = !state.pending.isEmpty && !state.isClosed
             var events: [StoreEvent] = state.failures > 0 ? [.writable(failures: state.failures)] : []
             if state.droppedNotes > 0 { events.append(.historyDropped(state.droppedNotes)) }
@@ -221,7 +226,9 @@ final class StoreWriter: Sendable {
             flushes.append(done)
             return false
         }
+        let problem = StoreError(error, path: path).description
         let (failures, onEvent) = state.withLock { state in
+            state.problem = problem
             state.pending = kept + state.pending
             state.notes += kept.count { if case .note = $0 { true } else { false } }
             state.failures += 1
@@ -229,7 +236,7 @@ final class StoreWriter: Sendable {
         }
         for done in flushes { done() }
         // Once a minute, as each attempt would fill the log.
-        if failures % 60 == 1 { onEvent?(.writeFailed(StoreError(error, path: path).description)) }
+        if failures % 60 == 1 { onEvent?(.writeFailed(problem)) }
         DispatchQueue.global().asyncAfter(deadline: .now() + StoreWriter.retryDelay) { [self] in schedule() }
     }
 }

@@ -123,7 +123,8 @@ public final class Supervisor: Service, Sendable {
             callsStillRunning: running.sorted(),
             deadLetters: core.deadLetters.total,
             deadLettersDropped: core.deadLetters.dropped,
-            storedDeadLetters: core.storedDeadLetters.withLock { $0 }
+            storedDeadLetters: core.storedDeadLetters.withLock { $0 },
+            storeProblem: (core.store as? any ReportingStore)?.writeProblem
         )
     }
 }

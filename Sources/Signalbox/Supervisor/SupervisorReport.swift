@@ -22,6 +22,9 @@ public struct SupervisorReport: Sendable, Hashable {
     public let deadLettersDropped: Int
     /// How many dead letters the supervisor's store keeps, at most a few seconds ago, or `nil` without a store.
     public let storedDeadLetters: DeadLetterUse?
+    /// Why the supervisor's store cannot be written, or `nil` if it can or there is none. Until it can be written, nothing that
+    /// depends on it is acknowledged.
+    public let storeProblem: String?
 
     /// Whether a drain was clean. In a clean drain, everything is settled, no call is still running, and the only
     /// abandoned arrivals are those that plugins gave back and those that a journal keeps.

@@ -66,6 +66,9 @@ final class HealthWatch: ReportObserver {
             let source = parts.first.flatMap { try? SourceName($0) }
             problems.append(HealthProblem(text, source: source, plugin: parts.last))
         }
+        if let problem = report.storeProblem {
+            problems.append(HealthProblem("the store cannot be written: \(problem)"))
+        }
         if let use = report.storedDeadLetters, use.fullness >= HealthWatch.fullness {
             let share = Int(use.fullness * 100)
             let text = "the store's room for dead letters is \(share) % full; at 100 % the oldest are deleted"

@@ -110,6 +110,13 @@ extension MessageStore {
     public func note(_ record: OutcomeRecord) {}
 }
 
+/// A store that knows whether its file can be written.
+package protocol ReportingStore: MessageStore {
+    /// Why the last commit failed, or `nil` if it succeeded. A failed commit is tried again, and until it succeeds, nothing is
+    /// acknowledged.
+    var writeProblem: String? { get }
+}
+
 /// A dead letter that is to be dispatched again.
 public struct RequestedReplay: Sendable {
     /// The letter's number.

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import SignalboxTesting
 
 /// A test's headless Chromium, with a separate process group and profile that end with the test.
@@ -208,6 +208,20 @@ public final class ChromiumTab: Sendable {
     public func prefersDark(_ isDark: Bool) async throws {
         let scheme: ChromiumValue = ["name": "prefers-color-scheme", "value": .text(isDark ? "dark" : "light")]
         try await call("Emulation.setEmulatedMedia", ["features": .list([scheme])])
+    }
+
+    /// Returns a picture of the top of the page, as a PNG file.
+    public func picture(width: Int, height: Int) async throws -> Data {
+        let size: ChromiumValue = [
+            "width": .number(Double(width)), "height": .number(Double(height)), "deviceScaleFactor": .number(1),
+            "mobile": false,
+        ]
+        try await call("Emulation.setDeviceMetricsOverride", size)
+        let answer = try await call("Page.captureScreenshot", ["format": "png"])
+        guard let data = answer["data"].text.flatMap({ Data(base64Encoded: $0) }) else {
+            throw BrokerKitError("the browser took no picture")
+        }
+        return data
     }
 
     @discardableResult

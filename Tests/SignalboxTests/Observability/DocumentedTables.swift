@@ -11,7 +11,8 @@ extension MetricName {
         case .outcomes, .attempts, .duplicates, .deadLetters, .deadLettersDropped, .lateReturns, .unreadableItems:
             .counter
         case .callDuration: .timer
-        case .deadLettersStored, .deadLettersFullness, .callsStalled, .windowArrivals, .windowBytes: .meter
+        case .deadLettersStored, .deadLettersFullness, .storeWritable, .callsStalled, .windowArrivals, .windowBytes:
+            .meter
         }
     }
 
@@ -22,7 +23,7 @@ extension MetricName {
         case .lateReturns, .callsStalled: "calls"
         case .callDuration: "seconds"
         case .deadLetters, .deadLettersDropped, .deadLettersStored: "dead letters"
-        case .deadLettersFullness: "1"
+        case .deadLettersFullness, .storeWritable: "1"
         case .unreadableItems: "items"
         case .windowBytes: "bytes"
         }

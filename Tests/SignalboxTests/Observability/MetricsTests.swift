@@ -152,12 +152,15 @@ import Testing
         let observed = SupervisorMetrics(factory: metrics)
         observed.reported(report(late: 0, arrivals: nil, bytes: 0, running: [], dropped: 0))
         #expect(throws: (any Error).self) { try metrics.expectMeter("signalbox_dead_letters_stored") }
-        for count in [80, 40] {
+        for (count, problem) in [(80, nil), (40, "no space"), (40, nil)] {
             let use = DeadLetterUse(count: count, bytes: 1, fullness: Double(count) / 100)
-            observed.reported(report(late: 0, arrivals: nil, bytes: 0, running: [], dropped: 0, stored: use))
+            observed.reported(
+                report(late: 0, arrivals: nil, bytes: 0, running: [], dropped: 0, stored: use, problem: problem)
+            )
         }
-        #expect(try metrics.expectMeter("signalbox_dead_letters_stored").values == [80, 40])
-        #expect(try metrics.expectMeter("signalbox_dead_letters_fullness_ratio").values == [0.8, 0.4])
+        #expect(try metrics.expectMeter("signalbox_dead_letters_stored").values == [80, 40, 40])
+        #expect(try metrics.expectMeter("signalbox_dead_letters_fullness_ratio").values == [0.8, 0.4, 0.4])
+        #expect(try metrics.expectMeter("signalbox_store_writable").values == [1, 0, 1])
     }
 
     @Test func theMetersOfARemovedSourceFallToZero() throws {
@@ -261,7 +264,8 @@ extension MetricsTests {
         bytes: Int,
         running: [String],
         dropped: Int,
-        stored: DeadLetterUse? = nil
+        stored: DeadLetterUse? = nil,
+        problem: String? = nil
     ) -> SupervisorReport {
         let counts = OutcomeCounts(lateReturns: late, unreadableItems: unreadable)
         return SupervisorReport(
@@ -272,7 +276,8 @@ extension MetricsTests {
             callsStillRunning: running,
             deadLetters: dropped,
             deadLettersDropped: dropped,
-            storedDeadLetters: stored
+            storedDeadLetters: stored,
+            storeProblem: problem
         )
     }
 }

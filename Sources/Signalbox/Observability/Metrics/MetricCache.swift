@@ -194,15 +194,18 @@ final class SourceMetrics: Sendable {
 struct StoreMetrics: Sendable {
     private let deadLetters: Meter
     private let fullness: Meter
+    private let writable: Meter
 
     init(maker: MetricMaker) {
         deadLetters = maker.meter(.deadLettersStored)
         fullness = maker.meter(.deadLettersFullness)
+        writable = maker.meter(.storeWritable)
     }
 
-    func record(_ use: DeadLetterUse) {
+    func record(_ use: DeadLetterUse, isWritable: Bool) {
         deadLetters.set(use.count)
         fullness.set(use.fullness)
+        writable.set(isWritable ? 1 : 0)
     }
 }
 

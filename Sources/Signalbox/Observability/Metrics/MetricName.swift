@@ -12,6 +12,7 @@ enum MetricName: String, CaseIterable, Sendable {
     case deadLettersDropped = "signalbox_dead_letters_dropped_total"
     case deadLettersStored = "signalbox_dead_letters_stored"
     case deadLettersFullness = "signalbox_dead_letters_fullness_ratio"
+    case storeWritable = "signalbox_store_writable"
     case lateReturns = "signalbox_late_returns_total"
     case callsStalled = "signalbox_calls_stalled"
     case unreadableItems = "signalbox_unreadable_items_total"
@@ -23,7 +24,7 @@ enum MetricName: String, CaseIterable, Sendable {
         case .outcomes: [.source, .plugin, .outcome, .code]
         case .attempts, .callDuration: [.source, .plugin]
         case .duplicates, .deadLetters, .lateReturns, .unreadableItems, .windowArrivals, .windowBytes: [.source]
-        case .deadLettersDropped, .deadLettersStored, .deadLettersFullness, .callsStalled: []
+        case .deadLettersDropped, .deadLettersStored, .deadLettersFullness, .storeWritable, .callsStalled: []
         }
     }
 
@@ -42,6 +43,7 @@ enum MetricName: String, CaseIterable, Sendable {
         case .deadLettersStored: "dead letters in the store's file; read once a second"
         case .deadLettersFullness:
             "the share of the file's limit for dead letters that is in use; at 1 the oldest are deleted; read once a second"
+        case .storeWritable: "whether the last commit to the store's file succeeded: 1, or 0 if not; read once a second"
         case .lateReturns: "calls that returned after they were settled; read once a second"
         case .callsStalled: "settled calls that have not returned; read once a second"
         case .unreadableItems: "items, such as query items of links, that could not be read; read once a second"

@@ -72,7 +72,7 @@ public final class SupervisorMetrics: ReportObserver {
             cache.metrics(of: source).record(counts, report.windows[source])
         }
         callsStalled.set(report.callsStillRunning.count)
-        if let use = report.storedDeadLetters { storeMetrics.record(use) }
+        if let use = report.storedDeadLetters { storeMetrics.record(use, isWritable: report.storeProblem == nil) }
         let new = droppedReported.withLock { $0.take(of: report.deadLettersDropped) }
         if new > 0 { dropped.increment(by: new) }
     }

@@ -122,13 +122,13 @@ function setState(text, className) {
 
 function show(live) {
   lastLive = live;
-  const { program, isReady, problems } = live.status;
+  const { program, isReady, problems, warnings } = live.status;
   setState(isReady ? `${program.state}, ready` : `${program.state}, not ready`, isReady ? "ready" : "bad");
   const memory = program.residentBytes ? `, ${Math.round(program.residentBytes / 1e6)} MB` : "";
   element("program").textContent = plain(`${program.configuration}, up ${program.uptimeSeconds} s${memory}, log level ${program.logLevel}`);
   takeActions(live);
   if (isPaused) return;
-  showProblems(problems);
+  showProblems(problems, warnings);
   showDiagram(live);
   showCharts(live.charts);
   showPlugins(live.status.plugins);
@@ -137,13 +137,17 @@ function show(live) {
   showChoices(live);
 }
 
-function showProblems(problems) {
-  element("problems").hidden = problems.length === 0;
-  const texts = problems.map(problem => {
-    const place = [problem.source, problem.plugin].filter(Boolean).join("/");
-    return plain(place ? `${place}: ${problem.problem}` : problem.problem);
-  });
-  replace(element("problem-list"), texts, text => make("li", {}, text));
+function showProblems(problems, warnings) {
+  element("problems").hidden = problems.length + warnings.length === 0;
+  const line = (className, text, { source, plugin }) => {
+    const place = [source, plugin].filter(Boolean).join("/");
+    return [className, plain(place ? `${place}: ${text}` : text)];
+  };
+  const lines = [
+    ...problems.map(problem => line("problem", problem.problem, problem)),
+    ...warnings.map(warning => line("warning", warning.warning, warning)),
+  ];
+  replace(element("problem-list"), lines, ([className, text]) => make("li", { class: className }, text));
 }
 
 /** Replaces the children, unless nothing has changed: a screen reader would read them again, and a selection would be lost. */

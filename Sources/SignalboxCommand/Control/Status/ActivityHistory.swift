@@ -12,6 +12,8 @@ final class ActivityHistory: ReportObserver {
         case plugin(String)
         /// What comes from a source for a plugin.
         case link(String, String)
+        /// What comes from a source for a plugin and has an outcome with this code, which is not `handled`.
+        case fault(String, String, String)
     }
 
     private struct Sample {
@@ -89,6 +91,8 @@ final class ActivityHistory: ReportObserver {
             else { continue }
             found[.plugin(plugin), default: Activity()].add(Int(count), outcome)
             found[.link(source, plugin), default: Activity()].add(Int(count), outcome)
+            guard outcome != "handled", let code = sample.label("code") else { continue }
+            found[.fault(source, plugin, code), default: Activity()].add(Int(count), outcome)
         }
         for sample in registry.samples(of: SupervisorMetrics.callDurationName) {
             guard let plugin = sample.label("plugin"), case .histogram(_, let counts, _) = sample.value else {
@@ -175,12 +179,24 @@ struct ActivityView {
     /// The time over which rates are averaged.
     static let rateWindow = Duration.seconds(10)
 
+    /// The index of the second with which the time of averages begins.
+    private var firstRecent: Int { ages.firstIndex { $0 <= ActivityView.rateWindow + .seconds(1) } ?? ages.count - 1 }
+
     /// Returns how many arrivals were settled a second, over the last ten seconds or, before that, since the start.
     func rate(of owner: ActivityHistory.Owner) -> Double {
-        let index = ages.firstIndex { $0 <= ActivityView.rateWindow + .seconds(1) } ?? ages.count - 1
-        let earlier = series(owner)[index].settled
-        let seconds = ages[index] / .seconds(1)
-        return seconds > 0 ? Double((current[owner]?.settled ?? 0) - earlier) / seconds : 0
+        let seconds = ages[firstRecent] / .seconds(1)
+        return seconds > 0 ? Double(recent(of: owner).settled) / seconds : 0
+    }
+
+    /// Returns how many arrivals had each outcome in the last ten seconds or, before that, since the start. It has no durations.
+    func recent(of owner: ActivityHistory.Owner) -> Activity {
+        let (now, earlier) = (current[owner] ?? Activity(), series(owner)[firstRecent])
+        return Activity(
+            handled: now.handled - earlier.handled,
+            rejected: now.rejected - earlier.rejected,
+            failed: now.failed - earlier.failed,
+            abandoned: now.abandoned - earlier.abandoned
+        )
     }
 
     /// Returns the durations of the calls of the last minute.
@@ -196,12 +212,11 @@ struct ActivityView {
 
     /// Returns the worst outcome of the last ten seconds, or `nil` if nothing was settled.
     func worst(of owner: ActivityHistory.Owner) -> String? {
-        let index = ages.firstIndex { $0 <= ActivityView.rateWindow + .seconds(1) } ?? ages.count - 1
-        let (now, earlier) = (current[owner] ?? Activity(), series(owner)[index])
-        if now.failed > earlier.failed { return "failed" }
-        if now.rejected > earlier.rejected { return "rejected" }
-        if now.abandoned > earlier.abandoned { return "abandoned" }
-        return now.handled > earlier.handled ? "handled" : nil
+        let recent = recent(of: owner)
+        if recent.failed > 0 { return "failed" }
+        if recent.rejected > 0 { return "rejected" }
+        if recent.abandoned > 0 { return "abandoned" }
+        return recent.handled > 0 ? "handled" : nil
     }
 
     /// Returns a count of all sources together in each of the last seconds, oldest first.

@@ -24,6 +24,15 @@ struct ProgramStatus: Sendable, Equatable, Decodable {
         let problem: String
     }
 
+    /// What goes wrong now, although it does not keep the program from being ready.
+    struct Warning: Sendable, Equatable, Decodable {
+        let source: String?
+        let plugin: String?
+        /// The code of an outcome, or ``StatusWarnings/windowFull``.
+        let code: String
+        let warning: String
+    }
+
     /// How many arrivals had each outcome since the start.
     struct Outcomes: Sendable, Equatable, Decodable {
         let handled: Int
@@ -90,6 +99,7 @@ struct ProgramStatus: Sendable, Equatable, Decodable {
     let program: Program
     let isReady: Bool
     let problems: [Problem]
+    let warnings: [Warning]
     let sources: [Source]
     let plugins: [Plugin]
     let deadLetters: DeadLetters
@@ -107,6 +117,12 @@ extension ProgramStatus {
             entry.add("source", problem.source)
             entry.add("plugin", problem.plugin)
             entry.add("problem", problem.problem)
+        }
+        object.add("warnings", objects: warnings) { warning, entry in
+            entry.add("source", warning.source)
+            entry.add("plugin", warning.plugin)
+            entry.add("code", warning.code)
+            entry.add("warning", warning.warning)
         }
         object.add("sources", objects: sources) { $0.add(to: &$1) }
         object.add("plugins", objects: plugins) { $0.add(to: &$1) }

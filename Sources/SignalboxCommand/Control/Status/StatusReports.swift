@@ -48,12 +48,15 @@ final class StatusReports: Sendable {
         _ history: Bool
     ) -> ProgramStatus {
         let problems = observation.health.problems(of: supervisor)
+        let plugins = plugins(configuration, view, history)
+        let warnings = StatusWarnings(sources: configuration.sources, report: report, plugins: plugins, view: view)
         return ProgramStatus(
             program: program(level.level),
             isReady: problems.isEmpty,
             problems: problems.map { .init(source: $0.source?.text, plugin: $0.plugin, problem: $0.text) },
+            warnings: warnings.list,
             sources: sources(configuration, report, view, history),
-            plugins: plugins(configuration, view, history),
+            plugins: plugins,
             deadLetters: deadLetters(report)
         )
     }

@@ -6,7 +6,7 @@ struct StatusText {
 
     /// The tables, with newlines.
     var bytes: [UInt8] {
-        var lines = [head] + problems + [[]]
+        var lines = [head] + problems + warnings + [[]]
         lines.append(
             StatusText.line(
                 ["SOURCE", "KIND", "STATE", "RATE/S", "HANDLED", "REJECTED", "FAILED", "UNSETTLED"],
@@ -48,10 +48,13 @@ struct StatusText {
 
     private var problems: [[UInt8]] {
         status.problems.map { problem in
-            let place = [problem.source, problem.plugin].compactMap { $0 }.joined(separator: "/")
-            let word = TerminalColor.red.applied(to: "problem")
-            let text = place.isEmpty ? problem.problem : "\(place): \(problem.problem)"
-            return TerminalText.line(["\(word)  \(LineEscape.escaped(text))"])
+            TerminalText.line(["\(TerminalColor.red.applied(to: "problem"))  \(LineEscape.escaped(problem.text))"])
+        }
+    }
+
+    private var warnings: [[UInt8]] {
+        status.warnings.map { warning in
+            TerminalText.line(["\(TerminalColor.yellow.applied(to: "warning"))  \(LineEscape.escaped(warning.text))"])
         }
     }
 
@@ -95,6 +98,23 @@ struct StatusText {
                 TerminalText.column(action, width: 16), reason,
             ].map { String($0) }
         )
+    }
+}
+
+extension ProgramStatus.Problem {
+    /// The problem with its place, on one line.
+    var text: String { ProgramStatus.text(problem, source, plugin) }
+}
+
+extension ProgramStatus.Warning {
+    /// The warning with its place, on one line.
+    var text: String { ProgramStatus.text(warning, source, plugin) }
+}
+
+extension ProgramStatus {
+    fileprivate static func text(_ what: String, _ source: String?, _ plugin: String?) -> String {
+        let place = [source, plugin].compactMap { $0 }.joined(separator: "/")
+        return place.isEmpty ? what : "\(place): \(what)"
     }
 }
 

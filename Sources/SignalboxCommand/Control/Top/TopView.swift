@@ -9,6 +9,8 @@ struct TopView {
     var showsBlocks = true
 
     private static let nameWidth = 18
+    /// How many problems and warnings are shown.
+    private static let wrongLimit = 5
     /// The width of all columns before the sparkline.
     private static let fixedWidth = 76
     private static let sparklineLimit = 60
@@ -56,11 +58,12 @@ struct TopView {
         }
         if state.isPaused { choices.append("PAUSED") }
         choices.append("h: help")
-        let problems = status.problems.prefix(3).map { problem in
-            let place = [problem.source, problem.plugin].compactMap { $0 }.joined(separator: "/")
-            return color(cut("! \(place.isEmpty ? "" : "\(place): ")\(problem.problem)"), .red)
-        }
-        return [bold(cut(parts.joined(separator: "  "))), cut(choices.joined(separator: "  "))] + problems
+        let problems = status.problems.map { color(cut("! \($0.text)"), .red) }
+        let warnings = status.warnings.map { color(cut("~ \($0.text)"), .yellow) }
+        // At least one warning has a place besides many problems.
+        let wrong = problems.prefix(TopView.wrongLimit - min(1, warnings.count)) + warnings
+        return [bold(cut(parts.joined(separator: "  "))), cut(choices.joined(separator: "  "))]
+            + wrong.prefix(TopView.wrongLimit)
     }
 
     private var help: [String] {

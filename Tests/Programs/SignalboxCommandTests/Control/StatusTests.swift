@@ -63,6 +63,32 @@ import Testing
         #expect(view.current[owner] == Activity(handled: 400))
     }
 
+    @Test func whatGoesWrongMostOftenIsWarnedOfFirst() async throws {
+        let time = Mutex(ContinuousClock.now)
+        let failed = Mutex<[ActivityHistory.Owner: Activity]>([
+            .fault("push", "a", "threw"): Activity(failed: 3), .fault("push", "b", "overloaded"): Activity(rejected: 7),
+            .plugin("a"): Activity(failed: 3),
+        ])
+        let history = ActivityHistory(now: { time.withLock { $0 } }, counts: { _ in failed.withLock { $0 } })
+        let supervisor = Supervisor(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        func warnings() -> [ProgramStatus.Warning] {
+            let view = history.view(supervisor.report)
+            return StatusWarnings(sources: [], report: supervisor.report, plugins: [], view: view).list
+        }
+        #expect(
+            warnings().map(\.text) == [
+                "push/b: overloaded: 7 rejected in the last 10 s", "push/a: threw: 3 failed in the last 10 s",
+            ]
+        )
+        for _ in 0..<20 {
+            time.withLock { $0 += .seconds(1) }
+            history.add(supervisor.report)
+        }
+        #expect(warnings().isEmpty)
+        for number in 0..<50 { failed.withLock { $0[.fault("push", "\(number)", "threw")] = Activity(failed: 1) } }
+        #expect(warnings().count == StatusWarnings.limit)
+    }
+
     @Test func theLevelOfALoggerAndItsCopiesChanges() {
         let threshold = LogThreshold(.info)
         var logger = Logger(threshold: threshold)
@@ -96,6 +122,7 @@ enum StatusExample {
         ),
         isReady: false,
         problems: [.init(source: "push", plugin: nil, problem: "cannot reach the broker")],
+        warnings: [.init(source: "page", plugin: "slow", code: "threw", warning: "threw: 2 failed in the last 10 s")],
         sources: [
             source("push", "mqtt", isConnected: false, rate: 0, history: [0, 0, 0]),
             source("page", "chat", isConnected: true, rate: 1_234.4, history: [1, 5, 9]),
@@ -139,6 +166,7 @@ enum StatusExample {
         ),
         isReady: true,
         problems: [],
+        warnings: [],
         sources: [],
         plugins: [],
         deadLetters: .init(total: 0, dropped: 0, stored: nil, fullness: nil, last: [])

@@ -16,6 +16,7 @@ import Testing
                 "signalbox.yaml  running  up 1h 1m  104 MB memory  1234 settled/s",
                 "sort: configuration  h: help",
                 "! push: cannot reach the broker",
+                "~ page/slow: threw: 2 failed in the last 10 s",
                 "",
                 "SOURCE            KIND     STATE         RATE/S   ERRORS   UNSETTLED  LAST MINUTE",
                 "push              mqtt     disconnected  0.0      3        4/1000",
