@@ -333,9 +333,9 @@ public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConve
         self.detail = detail
     }
 
-    /// The handler's name and the detail, in one line.
+    /// The handler's name and the detail, followed by the code, such as `[NavigationChainError.invalidHost]`, on one line.
     public var description: String {
         let about = handler.isEmpty ? "navigation chain" : "navigation handler \(NavigationLogText.line(handler))"
-        return "\(about): \(NavigationLogText.line(detail))"
+        return "\(about): \(NavigationLogText.line(detail)) [NavigationChainError.\(code)]"
     }
 }

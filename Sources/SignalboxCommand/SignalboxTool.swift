@@ -22,6 +22,8 @@ struct SignalboxTool: AsyncParsableCommand {
         abstract: "Dispatches messages from many sources to plugins, and shows each outcome.",
         discussion: """
             stdout carries data: one JSON object per line, or aligned text on a terminal. stderr carries diagnostics.
+            An error that has a code ends with it, in brackets. docs/operations/codes.md at
+            https://github.com/signalbox-swift/signalbox says what each code means, and what to do.
 
             EXAMPLES
               signalbox subscribe mqtt://127.0.0.1:1883 -t 'push/{device}/{action}' -C 1

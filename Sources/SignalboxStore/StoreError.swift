@@ -1,4 +1,5 @@
 internal import GRDB
+import SignalboxCore
 
 /// The reason why a store could not be opened, read or written. Later versions may add more codes.
 public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -25,12 +26,15 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of error.
     public let code: Code
     /// What happened, to which file, and what to do, on one line.
-    public let description: String
+    public let detail: String
 
-    init(_ code: Code, _ description: String) {
+    init(_ code: Code, _ detail: String) {
         self.code = code
-        self.description = description
+        self.detail = detail
     }
+
+    /// The detail, followed by the code, such as `[StoreError.full]`.
+    public var description: String { coded(detail) }
 
     /// Creates the error for a file whose end is missing.
     init(cut path: String) {
@@ -63,4 +67,9 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         default: self.init(.unavailable, "\(path): \(text); check the device, the folder and their permissions")
         }
     }
+}
+
+extension StoreError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { code.rawValue }
 }

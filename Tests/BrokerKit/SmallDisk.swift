@@ -35,7 +35,9 @@ public struct SmallDisk: Sendable {
         defer { close(descriptor) }
         let page = [UInt8](repeating: 1, count: 4_096)
         while write(descriptor, page, page.count) > 0 {}
-        guard errno == ENOSPC else { throw BrokerKitError("writing ended with error \(errno), and not for want of space") }
+        guard errno == ENOSPC else {
+            throw BrokerKitError("writing ended with error \(errno), and not for want of space")
+        }
     }
 
     /// Frees what ``fill()`` took.

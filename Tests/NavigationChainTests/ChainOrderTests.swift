@@ -100,6 +100,7 @@ import Testing
         #expect(
             error.description
                 == "navigation handler four\\u{a}: no handler has this name; the chain has one, two, three"
+                + " [NavigationChainError.unknownName]"
         )
     }
 }

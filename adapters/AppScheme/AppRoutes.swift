@@ -234,6 +234,11 @@ public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible
         self.detail = detail
     }
 
-    /// The detail.
-    public var description: String { detail }
+    /// The detail, followed by the code, such as `[AppSchemeError.missingScheme]`.
+    public var description: String { coded(detail) }
+}
+
+extension AppSchemeError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { code.rawValue }
 }

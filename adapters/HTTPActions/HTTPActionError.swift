@@ -49,6 +49,11 @@ public struct HTTPActionError: Error, Sendable, Hashable, CustomStringConvertibl
         self.init(Code(rawValue: error.code.rawValue), error.detail, source: source)
     }
 
-    /// The name of the source, followed by the detail.
-    public var description: String { "source \(source): \(detail)" }
+    /// The name of the source, followed by the detail and the code, such as `[HTTPActionError.notListening]`.
+    public var description: String { coded("source \(source): \(detail)") }
+}
+
+extension HTTPActionError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { code.rawValue }
 }

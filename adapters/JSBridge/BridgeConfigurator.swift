@@ -282,11 +282,16 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
         BridgeConfigurationError(code, detail, preset: preset)
     }
 
-    /// The preset and the detail, on one line.
+    /// The preset and the detail, followed by the code, such as `[BridgeConfigurationError.noOrigin]`, on one line.
     public var description: String {
         let about = preset.isEmpty ? "page configuration" : "page preset \(PageLogText.escaped(preset))"
-        return "\(about): \(PageLogText.escaped(detail))"
+        return coded("\(about): \(PageLogText.escaped(detail))")
     }
+}
+
+extension BridgeConfigurationError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { code.rawValue }
 }
 
 /// Allows pages from one origin, and passes on all other requests, including downloads.

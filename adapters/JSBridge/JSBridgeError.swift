@@ -61,8 +61,13 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         JSBridgeError(.executionTimeLimit, "a script ran for \(limit) without returning", source: source)
     }
 
-    /// The source and the detail.
-    public var description: String { "source \(source): \(detail)" }
+    /// The source and the detail, followed by the code, such as `[JSBridgeError.pageFailed]`.
+    public var description: String { coded("source \(source): \(detail)") }
+}
+
+extension JSBridgeError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { code.rawValue }
 }
 
 /// Checks an engine's configuration. Every error that it throws has the code `invalidConfiguration`.

@@ -101,9 +101,12 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         MQTTPushError(code, detail, source: source)
     }
 
-    /// The detail, preceded by the name of the source if it is known.
-    public var description: String {
-        guard let source else { return detail }
-        return "source \(source): \(detail)"
-    }
+    /// The detail, preceded by the name of the source if it is known, and followed by the code, such as
+    /// `[MQTTPushError.notConnected]`.
+    public var description: String { coded(source.map { "source \($0): \(detail)" } ?? detail) }
+}
+
+extension MQTTPushError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { code.rawValue }
 }

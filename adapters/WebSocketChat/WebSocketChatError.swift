@@ -68,11 +68,13 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
         return error
     }
 
-    /// The name of the source, if known, followed by the detail.
-    public var description: String {
-        guard let source else { return detail }
-        return "source \(source): \(detail)"
-    }
+    /// The name of the source, if known, followed by the detail and the code, such as `[WebSocketChatError.notListening]`.
+    public var description: String { coded(source.map { "source \($0): \(detail)" } ?? detail) }
+}
+
+extension WebSocketChatError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { code.rawValue }
 }
 
 /// Formats untrusted text for logs and errors.

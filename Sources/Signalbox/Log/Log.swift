@@ -82,7 +82,8 @@ enum LogKind: String, CaseIterable, Sendable {
         case .lettersDeleted: [.dropped, .advice]
         case .lettersNearlyFull: [.limit, .advice]
         case .historyDropped: [.dropped, .advice]
-        case .sourceEnded, .sourceFailed, .sourceRemoved: []
+        case .sourceEnded, .sourceRemoved: []
+        case .sourceFailed: [.code]
         }
     }
 }

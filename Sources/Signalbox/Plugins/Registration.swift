@@ -310,8 +310,10 @@ public enum RegistrationError: Error, Sendable, Hashable, CustomStringConvertibl
     /// run before.
     case closed
 
-    /// Describes the problem and how to solve it.
-    public var description: String {
+    /// Describes the problem and how to solve it. Ends with the code, such as `[RegistrationError.closed]`.
+    public var description: String { coded(detail) }
+
+    private var detail: String {
         switch self {
         case .duplicateAction(let action, let holder):
             "action \(action) is already served by \(holder); remove or replace it first"
@@ -323,6 +325,20 @@ public enum RegistrationError: Error, Sendable, Hashable, CustomStringConvertibl
             "the source \(source) cannot have a journal; give the supervisor a store, and use an adapter that is a "
                 + "RestoringAdapter"
         case .closed: "the supervisor is closing; register before it drains"
+        }
+    }
+}
+
+extension RegistrationError: CodedError {
+    /// The name of the case.
+    package var codeName: String {
+        switch self {
+        case .duplicateAction: "duplicateAction"
+        case .noSuchAction: "noSuchAction"
+        case .middlewareUnsupported: "middlewareUnsupported"
+        case .duplicateSource: "duplicateSource"
+        case .journalUnavailable: "journalUnavailable"
+        case .closed: "closed"
         }
     }
 }

@@ -31,7 +31,10 @@ extension Supervisor {
             try await adapter.run(into: intake.feed)
             core.logger.write(.sourceEnded, nil, [.source: adapter.source.text])
         } catch {
-            core.logger.write(.sourceFailed, Redaction.detail("\(error)"), [.source: adapter.source.text])
+            var fields: LogFields = [.source: adapter.source.text]
+            // The error's text has the code too, but may be cut.
+            if let error = error as? any CodedError { fields[.code] = error.qualifiedCode }
+            core.logger.write(.sourceFailed, Redaction.detail("\(error)"), fields)
             state.withLock { if $0.firstFailure == nil { $0.firstFailure = error } }
         }
     }

@@ -134,7 +134,7 @@ struct SubscribeCommand: ReportingCommand {
             ("--qos", qos != nil), ("--retained", retained.retained != .deliver),
             ("--retained-only", retained.retainedOnly),
             ("--remove-retained", retained.removeRetained),
-            ("--will-topic", broker.client.will.willTopic != nil),
+            ("--will-topic", broker.will.willTopic != nil),
         ]
         guard !session.keepSession else {
             throw ValidationError("--unsubscribe keeps the session if --topic is given; remove --keep-session")
@@ -194,7 +194,7 @@ struct SubscribeCommand: ReportingCommand {
         push.limits = SubscribeCommand.messageLimits
         push.ackDeadline = MessageRun.outputTimeout
         try session.apply(to: &push, isCounted: limits.count != nil)
-        guard broker.client.will.willDelay == nil || session.keepSession else {
+        guard broker.will.willDelay == nil || session.keepSession else {
             throw ValidationError(
                 "--will-delay requires a session, at whose end the will is published; add --keep-session"
             )

@@ -229,6 +229,6 @@ struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     var description: String {
         let name = LineEscape.escaped(file)
         let rest = omitted > 0 ? ["\(name): \(omitted) more errors are not shown; correct these first"] : []
-        return (problems.map { "\(name):\($0)" } + rest).joined(separator: "\n")
+        return (problems.map { "\(name):\($0) [\($0.code.rawValue)]" } + rest).joined(separator: "\n")
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import BrowserBridge
 import JSBridge
 import MQTTPush
+import SignalboxCore
 import SignalboxStore
 import WebSocketChat
 
@@ -273,9 +274,9 @@ extension Error {
     /// which the user has not chosen.
     var commandText: String {
         switch self {
-        case let error as MQTTPushError: error.detail
-        case let error as WebSocketChatError: error.detail
-        case let error as JSBridgeError: error.detail
+        case let error as MQTTPushError: error.coded(error.detail)
+        case let error as WebSocketChatError: error.coded(error.detail)
+        case let error as JSBridgeError: error.coded(error.detail)
         default: "\(self)"
         }
     }

@@ -145,6 +145,17 @@ import Testing
         #expect(explained.sorted() == declared.map { prefix + $0 }.sorted())
     }
 
+    /// The text of an error carries its code: it begins with the bare code, or ends with the type and the code.
+    @Test(arguments: codes) func eachTextCarriesItsCode(_ codes: Codes) throws {
+        guard let type = codes.type else { return }
+        let source = try codes.files.map { try Self.text($0) }.joined()
+        let forms = [
+            "extension \(type): CodedError {", " [\(type).\\(code)]\"",
+            "var description: String { \"\\(code): \\(detail)\" }",
+        ]
+        #expect(forms.contains { source.contains($0) })
+    }
+
     @Test func eachRegistrationErrorIsExplained() throws {
         let source = try Self.text("Sources/Signalbox/Plugins/Registration.swift")
         let parts = source.components(separatedBy: "public enum RegistrationError")

@@ -257,8 +257,13 @@ public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertib
         self.detail = detail
     }
 
-    /// The detail.
-    public var description: String { detail }
+    /// The detail, followed by the code, such as `[MQTTPublishError.timeout]`.
+    public var description: String { coded(detail) }
+}
+
+extension MQTTPublishError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { code.rawValue }
 }
 
 extension MQTTPublishError {

@@ -26,9 +26,16 @@ struct BrokerArguments: ParsableArguments {
     )
     var passwordFile: String?
 
+    // These groups have no groups of their own: a debug build of the argument parser checks each level again for each of its checks.
     @OptionGroup var transport: TransportArguments
 
+    @OptionGroup var proxy: ProxyArguments
+
+    @OptionGroup var headers: HeaderArguments
+
     @OptionGroup var client: ClientArguments
+
+    @OptionGroup var will: WillArguments
 
     @OptionGroup var tls: TLSArguments
 
@@ -71,7 +78,7 @@ struct BrokerArguments: ParsableArguments {
     /// Checks that the files of the options can be read.
     func checkFiles() throws(CommandFailure) {
         let files = [("--password-file", passwordFile), ("--psk-file", pskFile)]
-        try FileOptions.check(tls.files + transport.files + files)
+        try FileOptions.check(tls.files + proxy.files + headers.files + files)
     }
 
     /// Returns a client's configuration with the options.
@@ -85,6 +92,7 @@ struct BrokerArguments: ParsableArguments {
         var client = make(first)
         client.furtherBrokers = Array(brokers.dropFirst())
         try transport.apply(to: &client, of: brokers)
+        try applyProxyAndHeaders(to: &client, of: brokers)
         client.version = version
         client.security = try security(of: first)
         client.username = user.map(Secret.text)
@@ -92,7 +100,22 @@ struct BrokerArguments: ParsableArguments {
         client.firstConnectionMustSucceed = !retry
         client.remedies = remedies
         try self.client.apply(to: &client)
+        client.will = try will.will(for: client.version)
         return client
+    }
+
+    private func applyProxyAndHeaders(
+        to client: inout some BrokerClientSettings,
+        of brokers: [MQTTBroker]
+    ) throws(ValidationError) {
+        if let option = headers.given, !brokers.contains(where: \.isWebSocket) {
+            throw ValidationError("\(option) requires a WebSocket; write ws://host/path or wss://host/path")
+        }
+        client.proxy = try proxy.server()
+        guard client.proxy == nil || !brokers.allSatisfy(\.isUnixSocket) else {
+            throw ValidationError("--proxy has no effect on a Unix socket; remove it")
+        }
+        client.headers = try headers.headers(secretOptions: "--header-env or --header-file", MQTTHeader.init)
     }
 
     /// Parses the brokers' URLs. Error messages never contain a URL, because it may include a password.

@@ -2,7 +2,7 @@ import ArgumentParser
 import MQTTPush
 import SignalboxCore
 
-/// The options for a broker's client: its identity, keepalive and will.
+/// The options for a broker's client: its identity and keepalive.
 struct ClientArguments: ParsableArguments {
     @Option(
         name: [.customShort("i"), .customLong("id")],
@@ -23,8 +23,6 @@ struct ClientArguments: ParsableArguments {
     )
     var keepalive: Duration?
 
-    @OptionGroup var will: WillArguments
-
     func validate() throws {
         _ = try clientID
         if let keepalive, !(5...65_535).contains(keepalive.components.seconds) || keepalive.components.attoseconds != 0
@@ -37,7 +35,6 @@ struct ClientArguments: ParsableArguments {
     func apply(to client: inout some BrokerClientSettings) throws(ValidationError) {
         if let clientID = try clientID { client.clientID = clientID }
         if let keepalive { client.keepalive = keepalive }
-        client.will = try will.will(for: client.version)
     }
 
     private var clientID: MQTTClientID? {

@@ -74,7 +74,7 @@ struct MessageArguments: ParsableArguments {
         guard broker.version == .v5 || contentType == nil && expiry == nil && userProperties.isEmpty && !text else {
             throw ValidationError("--content-type, --expiry, --text and --user-property require MQTT 5; remove --v311")
         }
-        guard broker.client.will.willDelay == nil else {
+        guard broker.will.willDelay == nil else {
             throw ValidationError("--will-delay requires a session, and this command has none; remove it")
         }
         var publisher = try broker.publisher("publisher")

@@ -23,10 +23,6 @@ struct TransportArguments: ParsableArguments {
     )
     var connectTimeout: Duration?
 
-    @OptionGroup var proxy: ProxyArguments
-
-    @OptionGroup var headers: HeaderArguments
-
     @Option(
         help: ArgumentHelp(
             "An application protocol to offer with TLS (ALPN); may be repeated; default mqtt, or http/1.1 for wss://.",
@@ -34,9 +30,6 @@ struct TransportArguments: ParsableArguments {
         )
     )
     var alpn: [String] = []
-
-    /// The options with the files that they name.
-    var files: [(option: String, path: String?)] { proxy.files + headers.files }
 
     func validate() throws {
         if let connectTimeout, !(.milliseconds(100)...(.seconds(3_600))).contains(connectTimeout) {
@@ -52,19 +45,11 @@ struct TransportArguments: ParsableArguments {
         guard brokerOrder == nil || brokers.count > 1 else {
             throw ValidationError("--broker-order is for several brokers; add their URLs, or remove it")
         }
-        if let option = headers.given, !brokers.contains(where: \.isWebSocket) {
-            throw ValidationError("\(option) requires a WebSocket; write ws://host/path or wss://host/path")
-        }
         guard alpn.isEmpty || brokers.allSatisfy(\.usesTLS) else {
             throw ValidationError("--alpn requires TLS; write mqtts:// or wss://")
         }
-        client.proxy = try proxy.server()
-        guard client.proxy == nil || !brokers.allSatisfy(\.isUnixSocket) else {
-            throw ValidationError("--proxy has no effect on a Unix socket; remove it")
-        }
         if let brokerOrder { client.brokerOrder = brokerOrder }
         if let connectTimeout { client.connectTimeout = connectTimeout }
-        client.headers = try headers.headers(secretOptions: "--header-env or --header-file", MQTTHeader.init)
         if !alpn.isEmpty { client.alpn = alpn }
     }
 

@@ -9,7 +9,9 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ChaosTests {
     @Test func eachFaultIsNamedAndDisappearsWithItsCause() async throws {
         try await Broker.with { broker in
-            let place = FileManager.default.temporaryDirectory.appendingPathComponent("disk-\(UInt16.random(in: .min ... .max))")
+            let place = FileManager.default.temporaryDirectory.appendingPathComponent(
+                "disk-\(UInt16.random(in: .min ... .max))"
+            )
             defer { try? FileManager.default.removeItem(at: place) }
             let hasDisk = try await SmallDisk.with(at: place, megabytes: 64) { disk in
                 try await run(broker, disk, store: place)

@@ -66,7 +66,9 @@ struct ChaosTrial {
         try await untilConsole(words)
         let inConsole = ContinuousClock.now - start
         let (frame, time) = try await inTop
-        print("chaos: \(name): named in the console after \(seconds(inConsole)), in top after \(seconds(time)): \(frame)")
+        print(
+            "chaos: \(name): named in the console after \(seconds(inConsole)), in top after \(seconds(time)): \(frame)"
+        )
         guard let pictures = ChaosTrial.pictures else { return }
         try await tab.picture(width: 1_000, height: 560).write(to: pictures.appendingPathComponent("chaos-\(name).png"))
         let top = try await CommandProcess.run(["top", "--config", "c.yaml", "--count", "1"], folder: folder)

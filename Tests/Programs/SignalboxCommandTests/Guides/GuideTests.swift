@@ -234,14 +234,13 @@ private struct GuidePage {
         lines.joined(separator: "\n").matches(of: /\]\(([^)\s]+)\)/).map(\.1).filter { !$0.contains(":") }
     }
 
-    /// The anchors of the headings, as GitHub names them.
+    /// The anchors of the headings, as GitHub names them, and those that the page sets itself.
     var anchors: Set<String> {
-        Set(
-            lines.filter { $0.hasPrefix("#") }.map { line in
-                let title = line.drop { $0 == "#" }.dropFirst().replacing(/\]\([^)]*\)/, with: "").lowercased()
-                return title.filter { $0.isLetter || $0.isNumber || " -_".contains($0) }.replacing(" ", with: "-")
-            }
-        )
+        let headings = lines.filter { $0.hasPrefix("#") }.map { line in
+            let title = line.drop { $0 == "#" }.dropFirst().replacing(/\]\([^)]*\)/, with: "").lowercased()
+            return title.filter { $0.isLetter || $0.isNumber || " -_".contains($0) }.replacing(" ", with: "-")
+        }
+        return Set(headings).union(text.matches(of: /<a id="([^"]+)">/).map { String($0.output.1) })
     }
 
     /// The sentences: no headings, no code.

@@ -97,7 +97,7 @@ import Testing
             let without = try await Self.run(arguments)
             #expect(without.status == CommandStatus.refused.rawValue, "\(without)")
             #expect(without.errors.last?.contains("the proxy \(proxy.url) requires a login") == true, "\(without)")
-            #expect(without.errors.last?.hasSuffix("Set \(options)") == true, "\(without)")
+            #expect(without.errors.last?.hasSuffix("Set \(options) [MQTTPushError.proxyRefused]") == true, "\(without)")
             let wrong = try await Self.run(arguments + Self.loginOptions, password: "canary-wrong")
             #expect(wrong.status == CommandStatus.refused.rawValue, "\(wrong)")
             #expect(wrong.errors.last?.contains("the proxy \(proxy.url) refused the login") == true, "\(wrong)")

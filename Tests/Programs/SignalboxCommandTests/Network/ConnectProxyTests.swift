@@ -84,10 +84,16 @@ import Testing
         let options = "--proxy-user and --proxy-password-env or --proxy-password-file"
         let without = try await Self.connect(proxy, 9)
         Self.expect(without, .refused, "the proxy \(proxy.url) requires a login")
-        #expect(without.errors.joined().hasSuffix("Set \(options)"), "\(without.errors)")
+        #expect(
+            without.errors.joined().hasSuffix("Set \(options) [WebSocketChatError.notConnected]"),
+            "\(without.errors)"
+        )
         let wrong = try await Self.connect(proxy, 9, Self.loginOptions, password: "canary-wrong")
         Self.expect(wrong, .refused, "the proxy \(proxy.url) refused the login")
-        #expect(wrong.errors.joined().hasSuffix("Check \(options)"), "\(wrong.errors)")
+        #expect(
+            wrong.errors.joined().hasSuffix("Check \(options) [WebSocketChatError.notConnected]"),
+            "\(wrong.errors)"
+        )
     }
 
     @Test(arguments: [

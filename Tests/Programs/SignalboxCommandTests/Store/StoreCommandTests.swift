@@ -41,7 +41,7 @@ import Testing
             #expect(listed.output.count == 1)
             let again = try await trial.run("store", "backup", "copy.db")
             #expect(again.status == CommandStatus.outputFailed.rawValue)
-            #expect(again.errors == ["signalbox: copy.db: the file exists; name another one"])
+            #expect(again.errors == ["signalbox: copy.db: the file exists; name another one [StoreError.unavailable]"])
         }
     }
 
