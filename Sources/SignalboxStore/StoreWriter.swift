@@ -228,7 +228,8 @@ final class StoreWriter: Sendable {
         }
         let problem = StoreError(error, path: path).description
         let (failures, onEvent) = state.withLock { state in
-            state.problem = problem
+            // Without anything to write again, no later commit would show that the file can be written.
+            if !kept.isEmpty { state.problem = problem }
             state.pending = kept + state.pending
             state.notes += kept.count { if case .note = $0 { true } else { false } }
             state.failures += 1

@@ -1,7 +1,7 @@
 #if os(Linux)
 public import Foundation
 
-/// A folder on a small disk of its own, which a test can fill.
+/// A folder on a separate small disk, which a test can fill.
 public struct SmallDisk: Sendable {
     /// The folder, which is empty at first.
     public let folder: URL
@@ -36,7 +36,7 @@ public struct SmallDisk: Sendable {
         let page = [UInt8](repeating: 1, count: 4_096)
         while write(descriptor, page, page.count) > 0 {}
         guard errno == ENOSPC else {
-            throw BrokerKitError("writing ended with error \(errno), and not for want of space")
+            throw BrokerKitError("writing ended with error \(errno), and not with ENOSPC")
         }
     }
 

@@ -181,7 +181,7 @@ extension BridgeConfigurator {
             ]
             return try NavigationRouter(handlers, fallback: .cancel("no page of \(origin)"))
         } catch {
-            throw BridgeConfigurationError(.invalidNavigation, "\(error); set a chain with set(navigation:)")
+            throw BridgeConfigurationError(.invalidNavigation, "\(error.detail); set a chain with set(navigation:)")
         }
     }
 }

@@ -114,6 +114,8 @@ public final class Supervisor: Service, Sendable {
     public var report: SupervisorReport {
         let (intakes, counts) = state.withLock { ($0.everyIntake, $0.counts) }
         let running = lanes.all.flatMap { lane in lane.stalledSources.map { "\($0)/\(lane.entry.action)" } }
+        let store = core.store as? any ReportingStore
+        let problem = store?.writeProblem
         let windows = Dictionary(intakes.map { ($0.source, $0.settler.window.use) }, uniquingKeysWith: +)
         return SupervisorReport(
             total: counts.values.reduce(OutcomeCounts(), +),
@@ -124,7 +126,8 @@ public final class Supervisor: Service, Sendable {
             deadLetters: core.deadLetters.total,
             deadLettersDropped: core.deadLetters.dropped,
             storedDeadLetters: core.storedDeadLetters.withLock { $0 },
-            storeProblem: (core.store as? any ReportingStore)?.writeProblem
+            storeProblem: problem,
+            isStoreWritable: store.map { _ in problem == nil }
         )
     }
 }

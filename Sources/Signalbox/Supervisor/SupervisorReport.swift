@@ -25,6 +25,8 @@ public struct SupervisorReport: Sendable, Hashable {
     /// Why the supervisor's store cannot be written, or `nil` if it can or there is none. Until it can be written, nothing that
     /// depends on it is acknowledged.
     public let storeProblem: String?
+    /// Whether the store's file can be written, or `nil` if that is unknown or there is no store.
+    package let isStoreWritable: Bool?
 
     /// Whether a drain was clean. In a clean drain, everything is settled, no call is still running, and the only
     /// abandoned arrivals are those that plugins gave back and those that a journal keeps.

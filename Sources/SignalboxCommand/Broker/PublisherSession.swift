@@ -20,7 +20,7 @@ struct PublisherEnd<Value: Sendable>: Sendable {
         case (_, let failure?):
             throw CommandFailure(CommandStatus(connection: failure), "\(problem): \(failure.commandText)")
         case (.failure(let error)?, _):
-            throw CommandFailure(interruption ?? CommandStatus(error), "\(problem): \(error.detail)")
+            throw CommandFailure(interruption ?? CommandStatus(error), "\(problem): \(error.commandText)")
         case (nil, nil): throw CommandFailure(interruption ?? .unavailable, problem)
         }
     }

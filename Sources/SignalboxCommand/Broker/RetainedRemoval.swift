@@ -42,7 +42,7 @@ final class RetainedRemoval: Sendable {
             state.withLock { $0.removed += 1 }
         } catch {
             state.withLock { state in
-                state.failure = state.failure ?? (CommandStatus(error), error.detail)
+                state.failure = state.failure ?? (CommandStatus(error), error.commandText)
             }
         }
     }

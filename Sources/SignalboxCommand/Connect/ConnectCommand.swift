@@ -109,7 +109,7 @@ struct ConnectCommand: ReportingCommand {
             }
             return try await show(try feed(from: url), logger)
         } catch let error as WebSocketChatError {
-            throw CommandFailure(.usage, error.detail)
+            throw CommandFailure(.usage, error.commandText)
         }
     }
 

@@ -124,9 +124,9 @@ final class ConsoleService: Sendable {
     private func links(_ view: ActivityView) -> [Link] {
         let graph = ConfigurationGraph(reload.configuration)
         var pairs = Set(graph.calls.map { [graph.sources[$0.source].name, graph.plugins[$0.plugin].action] })
-        for case .link(let source, let plugin) in view.current.keys { pairs.insert([source, plugin]) }
+        for case .link(source: let source, plugin: let plugin) in view.current.keys { pairs.insert([source, plugin]) }
         return pairs.sorted { $0.lexicographicallyPrecedes($1) }.map { pair in
-            let owner = ActivityHistory.Owner.link(pair[0], pair[1])
+            let owner = ActivityHistory.Owner.link(source: pair[0], plugin: pair[1])
             return Link(source: pair[0], plugin: pair[1], rate: view.rate(of: owner), worst: view.worst(of: owner))
         }
     }

@@ -275,6 +275,7 @@ extension Error {
     var commandText: String {
         switch self {
         case let error as MQTTPushError: error.coded(error.detail)
+        case let error as MQTTPublishError: error.coded(error.detail)
         case let error as WebSocketChatError: error.coded(error.detail)
         case let error as JSBridgeError: error.coded(error.detail)
         default: "\(self)"

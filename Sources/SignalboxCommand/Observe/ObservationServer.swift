@@ -45,7 +45,7 @@ final class ObservationServer: Sendable {
             logger.info("observe: listening on \(section.listener.configuration.url(port: attachment.port))/")
             return attachment
         } catch {
-            throw CommandFailure(.cannotListen, "observe: \(error.detail)")
+            throw CommandFailure(.cannotListen, "observe: \(error.commandText)")
         }
     }
 
@@ -56,7 +56,7 @@ final class ObservationServer: Sendable {
             Result { () throws(WebSocketChatError) in try PrincipalTokens(reading: holder) }
         }
         do throws(WebSocketChatError) { return try result.get() } catch {
-            throw CommandFailure(.invalidConfiguration, "observe: \(error.detail)")
+            throw CommandFailure(.invalidConfiguration, "observe: \(error.commandText)")
         }
     }
 }

@@ -46,7 +46,7 @@ struct AbandonedSession: Sendable {
                 return await group.next() ?? nil
             }
         } catch {
-            return error.detail
+            return error.commandText
         }
     }
 
@@ -56,7 +56,7 @@ struct AbandonedSession: Sendable {
             do throws(MQTTPushError) {
                 try await session.unsubscribe(Array(filters[start..<min(start + 1_000, filters.count)]))
             } catch {
-                return error.detail
+                return error.commandText
             }
         }
         return nil

@@ -109,7 +109,7 @@ struct ServeCommand: ReportingCommand {
         run.onMessage = { source.forward($0, $1) }
         var report = try await run.report(of: source)
         if let error = report.end.failure as? WebSocketChatError, error.code == .notListening {
-            throw CommandFailure(.cannotListen, error.detail)
+            throw CommandFailure(.cannotListen, error.commandText)
         }
         report.unsent = source.unsent
         return report.report()

@@ -277,7 +277,8 @@ extension MetricsTests {
             deadLetters: dropped,
             deadLettersDropped: dropped,
             storedDeadLetters: stored,
-            storeProblem: problem
+            storeProblem: problem,
+            isStoreWritable: stored.map { _ in problem == nil }
         )
     }
 }

@@ -202,11 +202,12 @@ struct StoreMetrics: Sendable {
         writable = maker.meter(.storeWritable)
     }
 
-    func record(_ use: DeadLetterUse, isWritable: Bool) {
+    func record(_ use: DeadLetterUse) {
         deadLetters.set(use.count)
         fullness.set(use.fullness)
-        writable.set(isWritable ? 1 : 0)
     }
+
+    func record(isWritable: Bool) { writable.set(isWritable ? 1 : 0) }
 }
 
 /// Makes the metrics in ``MetricName`` and adds their labels.

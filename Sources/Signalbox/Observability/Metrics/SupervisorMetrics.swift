@@ -72,7 +72,8 @@ public final class SupervisorMetrics: ReportObserver {
             cache.metrics(of: source).record(counts, report.windows[source])
         }
         callsStalled.set(report.callsStillRunning.count)
-        if let use = report.storedDeadLetters { storeMetrics.record(use, isWritable: report.storeProblem == nil) }
+        if let use = report.storedDeadLetters { storeMetrics.record(use) }
+        if let isWritable = report.isStoreWritable { storeMetrics.record(isWritable: isWritable) }
         let new = droppedReported.withLock { $0.take(of: report.deadLettersDropped) }
         if new > 0 { dropped.increment(by: new) }
     }

@@ -26,7 +26,7 @@ struct BrokerArguments: ParsableArguments {
     )
     var passwordFile: String?
 
-    // These groups have no groups of their own: a debug build of the argument parser checks each level again for each of its checks.
+    // Kept flat: a debug build of the argument parser validates nested groups again for each level, which makes the start slow.
     @OptionGroup var transport: TransportArguments
 
     @OptionGroup var proxy: ProxyArguments

@@ -1,3 +1,4 @@
+import HTTPActions
 import MQTTPush
 import NavigationChain
 import Signalbox
@@ -336,4 +337,5 @@ private protocol DetailedError: Error {
 
 extension MQTTPushError: DetailedError {}
 extension WebSocketChatError: DetailedError {}
+extension HTTPActionError: DetailedError {}
 extension NavigationChainError: DetailedError {}

@@ -11,9 +11,9 @@ final class ActivityHistory: ReportObserver {
         /// A plugin by its action, or `none` for arrivals without a plugin.
         case plugin(String)
         /// What comes from a source for a plugin.
-        case link(String, String)
+        case link(source: String, plugin: String)
         /// What comes from a source for a plugin and has an outcome with this code, which is not `handled`.
-        case fault(String, String, String)
+        case fault(source: String, plugin: String, code: String)
     }
 
     private struct Sample {
@@ -90,9 +90,9 @@ final class ActivityHistory: ReportObserver {
                 let outcome = sample.label("outcome"), case .count(let count) = sample.value
             else { continue }
             found[.plugin(plugin), default: Activity()].add(Int(count), outcome)
-            found[.link(source, plugin), default: Activity()].add(Int(count), outcome)
+            found[.link(source: source, plugin: plugin), default: Activity()].add(Int(count), outcome)
             guard outcome != "handled", let code = sample.label("code") else { continue }
-            found[.fault(source, plugin, code), default: Activity()].add(Int(count), outcome)
+            found[.fault(source: source, plugin: plugin, code: code), default: Activity()].add(Int(count), outcome)
         }
         for sample in registry.samples(of: SupervisorMetrics.callDurationName) {
             guard let plugin = sample.label("plugin"), case .histogram(_, let counts, _) = sample.value else {

@@ -24,7 +24,7 @@ struct ProgramStatus: Sendable, Equatable, Decodable {
         let problem: String
     }
 
-    /// What goes wrong now, although it does not keep the program from being ready.
+    /// A current problem that does not affect readiness.
     struct Warning: Sendable, Equatable, Decodable {
         let source: String?
         let plugin: String?

@@ -1,12 +1,12 @@
 import Signalbox
 import SignalboxCore
 
-/// Finds what goes wrong in a running program, besides what keeps it from being ready.
+/// The current problems of a running program that do not affect its readiness.
 struct StatusWarnings {
-    /// The maximum number of warnings. What happens most often comes first.
+    /// The maximum number of warnings. Full windows come first, then open circuit breakers, then outcomes by their frequency.
     static let limit = 20
 
-    /// The code of a source that waits, because its window is full.
+    /// The code of a source whose window is full, or has less than a quarter of its room.
     static let windowFull = "windowFull"
 
     let sources: [SourceSection]
@@ -20,17 +20,21 @@ struct StatusWarnings {
         sources.compactMap { source in
             guard let use = report.windows[source.name] else { return nil }
             let (arrivals, bytes) = (source.window.arrivals, source.window.bytes)
-            guard use.arrivals >= arrivals || use.bytes >= bytes else { return nil }
+            let hasManyArrivals = StatusWarnings.isNearlyFull(use.arrivals, of: arrivals)
+            guard hasManyArrivals || StatusWarnings.isNearlyFull(use.bytes, of: bytes) else { return nil }
             let full =
-                use.arrivals >= arrivals ? "\(use.arrivals) of \(arrivals) messages" : "\(use.bytes) of \(bytes) bytes"
+                hasManyArrivals ? "\(use.arrivals) of \(arrivals) messages" : "\(use.bytes) of \(bytes) bytes"
             return ProgramStatus.Warning(
                 source: source.name.text,
                 plugin: nil,
                 code: StatusWarnings.windowFull,
-                warning: "\(full) are not settled, so the source waits; its plugins are slower than its messages"
+                warning: "\(full) are not settled; a source with a full window waits until a quarter is free"
             )
         }
     }
+
+    /// A source that waits for room goes on when a quarter of its window is free.
+    private static func isNearlyFull(_ used: Int, of limit: Int) -> Bool { used > limit - max(1, limit / 4) }
 
     private var openCircuits: [ProgramStatus.Warning] {
         plugins.filter(\.isCircuitOpen).map { plugin in
@@ -38,7 +42,8 @@ struct StatusWarnings {
                 source: nil,
                 plugin: plugin.plugin,
                 code: "\(Outcome.Rejection.Reason.unavailable)",
-                warning: "the circuit breaker is open after repeated failures, so actions are rejected"
+                warning:
+                    "the circuit breaker is not closed after repeated failures; one action is tried after each pause"
             )
         }
     }
@@ -46,7 +51,7 @@ struct StatusWarnings {
     /// The outcomes of the last seconds other than `handled`, those that occurred most often first.
     private var outcomes: [ProgramStatus.Warning] {
         let found = view.current.keys.compactMap { owner -> (count: Int, warning: ProgramStatus.Warning)? in
-            guard case .fault(let source, let plugin, let code) = owner else { return nil }
+            guard case .fault(source: let source, plugin: let plugin, code: let code) = owner else { return nil }
             let recent = view.recent(of: owner)
             guard recent.settled > 0 else { return nil }
             let word = recent.rejected > 0 ? "rejected" : recent.failed > 0 ? "failed" : "abandoned"

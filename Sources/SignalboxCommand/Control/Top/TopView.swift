@@ -10,7 +10,7 @@ struct TopView {
 
     private static let nameWidth = 18
     /// How many problems and warnings are shown.
-    private static let wrongLimit = 5
+    private static let problemLimit = 5
     /// The width of all columns before the sparkline.
     private static let fixedWidth = 76
     private static let sparklineLimit = 60
@@ -61,9 +61,11 @@ struct TopView {
         let problems = status.problems.map { color(cut("! \($0.text)"), .red) }
         let warnings = status.warnings.map { color(cut("~ \($0.text)"), .yellow) }
         // At least one warning has a place besides many problems.
-        let wrong = problems.prefix(TopView.wrongLimit - min(1, warnings.count)) + warnings
+        let all = problems.prefix(TopView.problemLimit - min(1, warnings.count)) + warnings
+        let omitted = problems.count + warnings.count - min(all.count, TopView.problemLimit)
+        let rest = omitted > 0 ? [cut("  and \(omitted) more; see 'signalbox status'")] : []
         return [bold(cut(parts.joined(separator: "  "))), cut(choices.joined(separator: "  "))]
-            + wrong.prefix(TopView.wrongLimit)
+            + all.prefix(TopView.problemLimit) + rest
     }
 
     private var help: [String] {

@@ -53,4 +53,14 @@ import Testing
             #expect(published.last?.hasSuffix("[MQTTPushError.notConnected]") == true, "\(published)")
         }
     }
+
+    @Test func aMessageThatIsNotAnsweredHasACode() async throws {
+        try await Broker.with { broker in
+            try await TemporaryFolder.with { folder in
+                let asked = ["request", broker.url, "-t", "a", "-m", "b", "--timeout", "1s"]
+                let errors = try await errors(of: asked, in: folder)
+                #expect(errors.last?.hasSuffix("[MQTTPublishError.timeout]") == true, "\(errors)")
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// One fault after the other in a running program, watched in the console and in `top`.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ChaosTests {
-    @Test func eachFaultIsNamedAndDisappearsWithItsCause() async throws {
+    @Test func eachFaultIsNamed() async throws {
         try await Broker.with { broker in
             let place = FileManager.default.temporaryDirectory.appendingPathComponent(
                 "disk-\(UInt16.random(in: .min ... .max))"
@@ -40,15 +40,15 @@ import Testing
             for number in 1...12 { try await broker.publish("{\"number\":\(number)}", to: "shop/order") }
         }
         // While the plugin hangs, its source fills up.
-        try await trial.untilConsole(["push: 10 of 10 messages are not settled"])
+        try await trial.untilConsole(["push: ", " of 10 messages are not settled"])
         try FileManager.default.removeItem(at: switchFile)
-        try await trial.untilGone("10 of 10 messages")
+        try await trial.untilGone("messages are not settled")
     }
 
     private func brokerIsKilled(_ trial: ChaosTrial, _ broker: Broker) async throws {
         try await trial.watch("broker-killed", for: ["push: ", "connection refused"]) { await broker.kill() }
         try await broker.restart()
-        try await trial.untilGone("push: cannot reach broker")
+        try await trial.untilGone("connection refused")
     }
 
     private func diskIsFull(_ trial: ChaosTrial, _ disk: SmallDisk) async throws {

@@ -66,7 +66,8 @@ import Testing
     @Test func whatGoesWrongMostOftenIsWarnedOfFirst() async throws {
         let time = Mutex(ContinuousClock.now)
         let failed = Mutex<[ActivityHistory.Owner: Activity]>([
-            .fault("push", "a", "threw"): Activity(failed: 3), .fault("push", "b", "overloaded"): Activity(rejected: 7),
+            .fault(source: "push", plugin: "a", code: "threw"): Activity(failed: 3),
+            .fault(source: "push", plugin: "b", code: "overloaded"): Activity(rejected: 7),
             .plugin("a"): Activity(failed: 3),
         ])
         let history = ActivityHistory(now: { time.withLock { $0 } }, counts: { _ in failed.withLock { $0 } })
@@ -85,7 +86,9 @@ import Testing
             history.add(supervisor.report)
         }
         #expect(warnings().isEmpty)
-        for number in 0..<50 { failed.withLock { $0[.fault("push", "\(number)", "threw")] = Activity(failed: 1) } }
+        for number in 0..<50 {
+            failed.withLock { $0[.fault(source: "push", plugin: "\(number)", code: "threw")] = Activity(failed: 1) }
+        }
         #expect(warnings().count == StatusWarnings.limit)
     }
 

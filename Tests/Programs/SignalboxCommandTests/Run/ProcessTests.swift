@@ -453,11 +453,16 @@ import Testing
                 )
                 #expect(finished.output.first?.contains(expected) == true, "\(body): \(finished)")
             }
-            let input = folder.appendingPathComponent("links")
-            try "app://order/tea\napp://order/salt\n".write(to: input, atomically: true, encoding: .utf8)
-            let ran = try await CommandProcess.run(["run", "signalbox.yaml"], folder: copy, input: input)
-            #expect(ran.output.count == 1 && ran.output[0].contains(#""body":{"item":"tea","left":39}"#), "\(ran)")
-            #expect(ran.errors.last?.hasPrefix("signalbox: handled 2, rejected 1, failed 0") == true, "\(ran)")
+            let running = try CommandProcess(["run", "signalbox.yaml"], folder: copy, isTyped: true)
+            try running.type("app://order/tea\napp://order/salt")
+            // At the end of the input the program would refuse what the process still sends.
+            _ = try #require(await running.output.line(with: #""body":{"item":"tea","left":39}"#))
+            _ = try #require(await running.errors.line(with: "there is no such item"))
+            try running.closeInput()
+            let errors = await running.errors.rest()
+            #expect(errors.last?.hasPrefix("signalbox: handled 2, rejected 1, failed 0") == true, "\(errors)")
+            #expect(running.output.lines.count == 1)
+            _ = await running.status()
         }
     }
 }
