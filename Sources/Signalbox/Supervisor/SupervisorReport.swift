@@ -22,8 +22,8 @@ public struct SupervisorReport: Sendable, Hashable {
     public let deadLettersDropped: Int
     /// How many dead letters the supervisor's store keeps, at most a few seconds ago, or `nil` without a store.
     public let storedDeadLetters: DeadLetterUse?
-    /// Why the supervisor's store cannot be written, or `nil` if it can or there is none. Until it can be written, nothing that
-    /// depends on it is acknowledged.
+    /// Why the last commit of the supervisor's store failed, or `nil` if it succeeded or there is no store. The supervisor
+    /// acknowledges nothing that depends on the store until a commit succeeds.
     public let storeProblem: String?
     /// Whether the store's file can be written, or `nil` if that is unknown or there is no store.
     package let isStoreWritable: Bool?
