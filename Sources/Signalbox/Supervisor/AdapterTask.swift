@@ -1,6 +1,12 @@
 import SignalboxCore
 import Synchronization
 
+/// An adapter that keeps messages in memory until its first run.
+protocol StartAwaitingAdapter: Adapter {
+    /// Ends these messages, because the source is removed before its run starts.
+    func skipRun()
+}
+
 extension Supervisor {
     /// Runs an adapter in a separate task and waits until it ends. Cancellation reaches the adapter.
     ///

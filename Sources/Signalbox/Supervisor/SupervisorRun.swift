@@ -84,6 +84,8 @@ extension Supervisor {
                 await group.next()
                 group.cancelAll()
             }
+        } else {
+            (start.adapter as? any StartAwaitingAdapter)?.skipRun()
         }
         let starter = state.withLock { state -> AsyncStream<SourceStart>.Continuation? in
             guard !state.pluginFed.contains(where: { $0 === start.intake }) else { return nil }

@@ -121,6 +121,7 @@ import Testing
         Codes("ChatCallError", "error-codes.md", "adapters/WebSocketChat/Chat/ChatConnection+Calls.swift"),
         Codes("HTTPActionError", "error-codes.md", "adapters/HTTPActions/HTTPActionError.swift"),
         Codes("StoreError", "error-codes.md", "Sources/SignalboxStore/StoreError.swift"),
+        Codes("PushAdapterError", "error-codes.md", "Sources/Signalbox/PushAdapter/PushAdapterError.swift"),
         Codes(
             "JSBridgeError",
             "page-codes.md",
