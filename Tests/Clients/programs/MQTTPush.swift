@@ -1,0 +1,4 @@
+import MQTTPush
+
+let broker = try MQTTBroker(url: "mqtts://broker.example.com")
+print(broker)
