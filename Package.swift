@@ -52,7 +52,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -102,12 +101,15 @@ let package = Package(
             ],
             swiftSettings: stayOnCaller
         ),
+        .systemLibrary(
+            name: "CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]
+        ),
+        .target(name: "SQLiteDatabase", dependencies: ["CSQLite"], swiftSettings: stayOnCaller),
         .target(
             name: "SignalboxStore",
-            dependencies: [
-                "SignalboxCore",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
+            dependencies: ["SignalboxCore", "SQLiteDatabase"],
             swiftSettings: stayOnCaller
         ),
         .target(
@@ -395,10 +397,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "SQLiteDatabaseTests",
+            dependencies: ["SQLiteDatabase", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "SignalboxStoreTests",
             dependencies: [
-                "SignalboxStore", "Signalbox", "SignalboxCore", "SignalboxTesting", "TestSupport",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "SignalboxStore", "SQLiteDatabase", "Signalbox", "SignalboxCore", "SignalboxTesting", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -1,5 +1,4 @@
-internal import Foundation
-internal import GRDB
+internal import SQLiteDatabase
 public import SignalboxCore
 
 /// A dead letter in a store.
@@ -53,9 +52,9 @@ public struct DeadLetterFilter: Sendable, Hashable {
     /// Creates a filter that selects every letter.
     public init() {}
 
-    fileprivate var conditions: (sql: String, arguments: StatementArguments) {
+    fileprivate var conditions: (sql: String, arguments: [(any StatementArgument)?]) {
         var parts: [String] = []
-        var values: [(any DatabaseValueConvertible)?] = []
+        var values: [(any StatementArgument)?] = []
         if !numbers.isEmpty {
             // As one value, because a statement has a maximum length.
             parts.append("letter IN (SELECT value FROM json_each(?))")
@@ -78,9 +77,9 @@ public struct DeadLetterFilter: Sendable, Hashable {
             values.append(since.nanosecondsSince1970)
         }
         let all = parts.isEmpty ? "" : "WHERE " + parts.joined(separator: " AND ")
-        guard let limit else { return (all, StatementArguments(values)) }
+        guard let limit else { return (all, values) }
         let last = "WHERE letter IN (SELECT letter FROM dead_letters \(all) ORDER BY last_at DESC, letter DESC LIMIT ?)"
-        return (last, StatementArguments(values + [limit]))
+        return (last, values + [limit])
     }
 }
 
@@ -92,20 +91,16 @@ extension StoreAdministration {
         var failure: (any Error)?
         try read { db in
             let (sql, arguments) = filter.conditions
-            let rows = try Row.fetchCursor(
-                db,
+            try db.forEachRow(
                 sql: """
                     SELECT dead_letters.*, (SELECT name FROM sources WHERE id = source) AS source_name
                     FROM dead_letters \(sql) ORDER BY last_at, letter
                     """,
                 arguments: arguments
-            )
-            while let row = try rows.next() {
-                guard let entry = DeadLetterEntry(row) else { continue }
-                do { try body(entry) } catch {
-                    failure = error
-                    return
-                }
+            ) { row in
+                guard let entry = DeadLetterEntry(row) else { return true }
+                do { try body(entry) } catch { failure = error }
+                return failure == nil
             }
         }
         if let failure { throw failure }
@@ -117,7 +112,7 @@ extension StoreAdministration {
     public func count(_ filter: DeadLetterFilter) throws(StoreError) -> Int {
         let (sql, arguments) = filter.conditions
         return try read {
-            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM dead_letters \(sql)", arguments: arguments) ?? 0
+            try $0.count(sql: "SELECT COUNT(*) FROM dead_letters \(sql)", arguments: arguments)
         }
     }
 
@@ -137,16 +132,15 @@ extension StoreAdministration {
         let interval = perSecond.map { 1_000_000_000 / Int64(max(1, $0)) } ?? 0
         let (sql, arguments) = filter.conditions
         return try write { db in
-            let letters = try Int64.fetchAll(
-                db,
+            let letters = try db.fetchAll(
                 sql: "SELECT letter FROM dead_letters \(sql) ORDER BY last_at, letter",
                 arguments: arguments
-            )
+            ) { $0.number(at: 0) }
             let update = try db.makeStatement(
                 sql: "UPDATE dead_letters SET replay_at = ?, replay_as = ? WHERE letter = ?"
             )
             for (position, letter) in letters.enumerated() {
-                try update.execute(arguments: [now + Int64(position) * interval, action?.text, letter])
+                try update.execute([now + Int64(position) * interval, action?.text, letter])
             }
             return letters
         }
@@ -177,7 +171,7 @@ extension StoreAdministration {
 }
 
 extension DeadLetterEntry {
-    fileprivate init?(_ row: Row) {
+    fileprivate init?(_ row: borrowing Row) {
         guard let name = row.text("source_name"), let source = try? SourceName(name) else { return nil }
         self.init(
             number: row.number("letter") ?? 0,

@@ -1,4 +1,4 @@
-internal import GRDB
+internal import SQLiteDatabase
 public import SignalboxCore
 
 /// Writes the history of outcomes. Used inside a transaction; a copy replaces the original only after the commit.
@@ -15,9 +15,9 @@ struct OutcomeHistory {
     /// - Throws: An error of the database.
     init(_ db: Database, _ limits: HistoryRetention) throws {
         self.limits = limits
-        let last = try Int64.fetchOne(db, sql: "SELECT MAX(entry) FROM history") ?? 0
+        let last = try db.number(sql: "SELECT MAX(entry) FROM history") ?? 0
         guard last < .max else {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the history has no rows left")
+            throw DatabaseError(.corrupt, "the history has no rows left")
         }
         nextEntry = last + 1
     }
@@ -27,15 +27,11 @@ struct OutcomeHistory {
     /// - Parameter source: The number of its source.
     mutating func add(_ record: OutcomeRecord, source: Int64, _ db: Database) throws {
         let insert = try db.cachedStatement(sql: "INSERT INTO history VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
-        let values: [DatabaseValue] = [
-            nextEntry.databaseValue, record.settledAt.nanosecondsSince1970.databaseValue,
-            record.receivedAt.nanosecondsSince1970.databaseValue, source.databaseValue, record.action.databaseValue,
-            record.id.databaseValue, record.plugin.databaseValue, record.outcome.databaseValue,
-            record.reason.databaseValue, record.detail.databaseValue, record.path.databaseValue,
-            record.attempts.databaseValue, record.isDuplicate.databaseValue, record.isRedelivered.databaseValue,
-        ]
-        insert.setUncheckedArguments(StatementArguments(values))
-        try insert.execute()
+        try insert.execute([
+            nextEntry, record.settledAt.nanosecondsSince1970, record.receivedAt.nanosecondsSince1970, source,
+            record.action, record.id, record.plugin, record.outcome, record.reason, record.detail, record.path,
+            record.attempts, record.isDuplicate, record.isRedelivered,
+        ])
         nextEntry += 1
         entriesUntilCleanup -= 1
         guard entriesUntilCleanup <= 0 else { return }
@@ -86,10 +82,10 @@ public struct HistoryFilter: Sendable, Hashable {
     /// Creates a filter that selects every outcome.
     public init() {}
 
-    fileprivate var conditions: (sql: String, arguments: StatementArguments) {
+    fileprivate var conditions: (sql: String, arguments: [(any StatementArgument)?]) {
         var parts: [String] = []
-        var values: [(any DatabaseValueConvertible)?] = []
-        func add(_ condition: String, _ value: (any DatabaseValueConvertible)?) {
+        var values: [(any StatementArgument)?] = []
+        func add(_ condition: String, _ value: (any StatementArgument)?) {
             guard let value else { return }
             parts.append(condition)
             values.append(value)
@@ -100,9 +96,9 @@ public struct HistoryFilter: Sendable, Hashable {
         add("settled_at >= ?", since?.nanosecondsSince1970)
         add("entry > ?", after)
         let all = parts.isEmpty ? "" : "WHERE " + parts.joined(separator: " AND ")
-        guard let limit else { return (all, StatementArguments(values)) }
+        guard let limit else { return (all, values) }
         let last = "WHERE entry IN (SELECT entry FROM history \(all) ORDER BY entry DESC LIMIT ?)"
-        return (last, StatementArguments(values + [limit]))
+        return (last, values + [limit])
     }
 }
 
@@ -116,15 +112,13 @@ extension StoreAdministration {
     public func outcomes(_ filter: HistoryFilter, first count: Int) throws(StoreError) -> [HistoryEntry] {
         let (sql, arguments) = filter.conditions
         return try read { db in
-            let rows = try Row.fetchAll(
-                db,
+            try db.fetchAll(
                 sql: """
                     SELECT history.*, (SELECT name FROM sources WHERE id = source) AS source_name FROM history \(sql)
                     ORDER BY entry LIMIT ?
                     """,
                 arguments: arguments + [count]
-            )
-            return rows.compactMap(HistoryEntry.init)
+            ) { row in HistoryEntry(row) }
         }
     }
 
@@ -132,12 +126,12 @@ extension StoreAdministration {
     ///
     /// - Throws: ``StoreError`` if the file cannot be read.
     public func lastOutcome() throws(StoreError) -> Int64 {
-        try read { try Int64.fetchOne($0, sql: "SELECT MAX(entry) FROM history") ?? 0 }
+        try read { try $0.number(sql: "SELECT MAX(entry) FROM history") ?? 0 }
     }
 }
 
 extension HistoryEntry {
-    fileprivate init?(_ row: Row) {
+    fileprivate init?(_ row: borrowing Row) {
         guard let name = row.text("source_name"), let source = try? SourceName(name) else { return nil }
         self.init(
             number: row.number("entry") ?? 0,

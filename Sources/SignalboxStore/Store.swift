@@ -1,5 +1,4 @@
-internal import Foundation
-internal import GRDB
+internal import SQLiteDatabase
 public import SignalboxCore
 
 /// Keeps a supervisor's messages in one SQLite file, so that they outlive the process: the journal of sources that have one, dead
@@ -43,7 +42,7 @@ public final class Store: MessageStore {
         let lock = try StoreLock(of: path)
         let logEnd = try StoreFile.logEnd(of: path)
         do {
-            let pool = try DatabasePool(path: path, configuration: StoreFile.configuration)
+            let pool = try DatabasePool(path: path, options: StoreFile.options)
             try self.init(path, pool, lock, options, logEnd, dispatchesJournal: dispatchesJournal)
         } catch {
             throw StoreError(error, path: path)
@@ -89,7 +88,7 @@ public final class Store: MessageStore {
     public func close() throws(StoreError) {
         defer { lock.release() }
         do {
-            defer { try? pool.close() }
+            defer { pool.close() }
             try writer.close()
         } catch {
             throw StoreError(error, path: path)
@@ -156,12 +155,10 @@ extension Store: ReportingStore {
 // MARK: - Reading
 
 extension Store {
-    /// Reads on a thread of the database. The library's own asynchronous `read` ends on a thread of Swift's tasks. If ``close()``
-    /// blocked the last of these, it would never return.
+    /// Reads on a thread of the database, because Swift's tasks have few threads, and a read may wait for the disk.
     private func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await withUnsafeThrowingContinuation { [path] continuation in
-            pool.asyncRead { database in
-                let result = Result { try body(database.get()) }
+            pool.asyncRead(body) { result in
                 continuation.resume(with: result.mapError { StoreError($0, path: path) })
             }
         }
@@ -174,21 +171,21 @@ extension Store {
         -> [JournaledMessage]
     {
         try await read { db in
-            let rows = try Row.fetchCursor(
-                db,
+            var messages: [JournaledMessage] = []
+            var size = 0
+            guard bytes > 0 else { return messages }
+            try db.forEachRow(
                 sql: """
                     SELECT row, crashes, \(StoredMessage.columns) FROM journal
                     WHERE source = (SELECT id FROM sources WHERE name = ?) AND row > ? ORDER BY row LIMIT ?
                     """,
                 arguments: [source.text, row, count]
-            )
-            var messages: [JournaledMessage] = []
-            var size = 0
-            while size < bytes, let row = try rows.next() {
+            ) { row in
                 let message = StoredMessage(row, source: source)
                 size += message.original.count
                 let crashes = Int(row.number("crashes") ?? 0)
                 messages.append(JournaledMessage(row: row.number("row") ?? 0, crashes: crashes, message: message))
+                return size < bytes
             }
             return messages
         }
@@ -199,8 +196,7 @@ extension Store {
     /// - Throws: ``StoreError`` if the file cannot be read.
     public func oldest(of source: SourceName) async throws -> WallTime? {
         try await read { db in
-            let time = try Int64.fetchOne(
-                db,
+            let time = try db.number(
                 sql: """
                     SELECT received_at FROM journal WHERE source = (SELECT id FROM sources WHERE name = ?)
                     ORDER BY row LIMIT 1
@@ -219,17 +215,18 @@ extension Store {
     /// - Throws: ``StoreError`` if the file cannot be read.
     public func journalUse(of source: SourceName, upTo row: Int64) async throws -> JournalUse {
         try await read { db in
-            let row = try Row.fetchOne(
-                db,
+            let use = try db.fetchOne(
                 sql: """
                     SELECT COUNT(*) AS rows, SUM(LENGTH(original)) AS bytes, MAX(row) AS last FROM journal
                     WHERE source = (SELECT id FROM sources WHERE name = ?) AND row <= ?
                     """,
                 arguments: [source.text, row]
-            )
-            guard let row, let last = row.number("last") else { return JournalUse() }
-            let bytes = row.number("bytes") ?? 0
-            return JournalUse(rows: Int(row.number("rows") ?? 0), bytes: Int(bytes), lastRow: last)
+            ) { row -> JournalUse? in
+                guard let last = row.number("last") else { return nil }
+                let bytes = row.number("bytes") ?? 0
+                return JournalUse(rows: Int(row.number("rows") ?? 0), bytes: Int(bytes), lastRow: last)
+            }
+            return use ?? JournalUse()
         }
     }
 
@@ -250,15 +247,14 @@ extension Store {
     public func handledIDs(of source: SourceName, count: Int) async throws -> [HandledID] {
         let now = WallTime.current.nanosecondsSince1970
         return try await read { db in
-            let rows = try Row.fetchAll(
-                db,
+            let ids = try db.fetchAll(
                 sql: """
                     SELECT * FROM handled_ids WHERE source = (SELECT id FROM sources WHERE name = ?) AND expires_at > ?
                     ORDER BY expires_at DESC LIMIT ?
                     """,
                 arguments: [source.text, now, count]
-            )
-            return rows.reversed().compactMap(HandledID.init)
+            ) { row in HandledID(row) }
+            return ids.reversed()
         }
     }
 
@@ -268,16 +264,14 @@ extension Store {
     public func requestedReplays(count: Int) async throws -> [RequestedReplay] {
         let now = WallTime.current.nanosecondsSince1970
         return try await read { db in
-            let rows = try Row.fetchAll(
-                db,
+            try db.fetchAll(
                 sql: """
                     SELECT letter, replay_as, sources.name AS source_name, dead_letters.* FROM dead_letters
                     JOIN sources ON sources.id = dead_letters.source
                     WHERE replay_at <= ? ORDER BY replay_at, letter LIMIT ?
                     """,
                 arguments: [now, count]
-            )
-            return rows.compactMap { row in
+            ) { row in
                 guard let name = row.text("source_name"), let source = try? SourceName(name) else { return nil }
                 return RequestedReplay(
                     letter: row.number("letter") ?? 0,
@@ -290,7 +284,7 @@ extension Store {
 }
 
 extension HandledID {
-    fileprivate init?(_ row: Row) {
+    fileprivate init?(_ row: borrowing Row) {
         guard let id = row.text("message_id").flatMap({ ActionID($0) }), let content = row.number("content"),
             let handledAt = row.number("handled_at"), let expiresAt = row.number("expires_at")
         else { return nil }

@@ -1,5 +1,4 @@
-internal import Foundation
-internal import GRDB
+internal import SQLiteDatabase
 public import SignalboxCore
 
 /// Looks into a store's file and changes its dead letters, even while another process runs with the store.
@@ -14,15 +13,15 @@ public final class StoreAdministration: Sendable {
     ///
     /// - Throws: ``StoreError`` if there is no such file, or if it is not a store, is damaged or of a later version.
     public init(path: String) throws(StoreError) {
-        guard FileManager.default.fileExists(atPath: path) else {
+        guard DiskFile.exists(path) else {
             throw StoreError(.unavailable, "\(path): there is no such file; a run with 'store: \(path)' creates it")
         }
         self.path = path
         // A process that runs with the store changes its log meanwhile.
         if StoreLock.holder(of: path) == nil { _ = try StoreFile.logEnd(of: path) }
         do {
-            queue = try DatabaseQueue(path: path, configuration: StoreFile.configuration)
-            try queue.inDatabase { db in try StoreSchema.migrate(db, path: path) }
+            queue = try DatabaseQueue(path: path, options: StoreFile.options)
+            try queue.writeWithoutTransaction { db in try StoreSchema.migrate(db, path: path) }
         } catch {
             throw StoreError(error, path: path)
         }
@@ -77,28 +76,27 @@ extension StoreAdministration {
         let path = path
         return try read { db in
             var info = StoreInfo()
-            info.version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-            info.fileBytes = StoreAdministration.size(of: path) + StoreAdministration.size(of: path + "-wal")
-            let rows = try Row.fetchAll(
-                db,
+            info.version = try db.count(sql: "PRAGMA user_version")
+            info.fileBytes = DiskFile.size(of: path) + DiskFile.size(of: path + "-wal")
+            try db.forEachRow(
                 sql: """
                     SELECT name, COUNT(*) AS rows, SUM(LENGTH(original)) AS bytes, MAX(row) AS last
                     FROM journal JOIN sources ON sources.id = journal.source GROUP BY sources.id
                     """
-            )
-            for row in rows {
-                guard let text = row.text("name"), let name = try? SourceName(text) else { continue }
+            ) { row in
+                guard let text = row.text("name"), let name = try? SourceName(text) else { return true }
                 info.journal[name] = JournalUse(
                     rows: Int(row.number("rows") ?? 0),
                     bytes: Int(row.number("bytes") ?? 0),
                     lastRow: row.number("last") ?? 0
                 )
+                return true
             }
             (info.deadLetters, info.deadLetterBytes) = try StoreTables.totals(db)
             let replays = "SELECT COUNT(*) FROM dead_letters WHERE replay_at IS NOT NULL"
-            info.replays = try Int.fetchOne(db, sql: replays) ?? 0
-            info.handledIDs = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM handled_ids") ?? 0
-            info.outcomes = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM history") ?? 0
+            info.replays = try db.count(sql: replays)
+            info.handledIDs = try db.count(sql: "SELECT COUNT(*) FROM handled_ids")
+            info.outcomes = try db.count(sql: "SELECT COUNT(*) FROM history")
             return info
         }
     }
@@ -109,13 +107,8 @@ extension StoreAdministration {
     /// - Throws: ``StoreError`` if the file is damaged so much that it cannot be checked.
     public func check() throws(StoreError) -> [String] {
         try read { db in
-            let found = try String.fetchAll(db, sql: "PRAGMA integrity_check(100)")
+            let found = try db.fetchAll(sql: "PRAGMA integrity_check(100)") { $0.text(at: 0) }
             return found == ["ok"] ? [] : found
         }
-    }
-
-    private static func size(of path: String) -> Int {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
     }
 }

@@ -1,4 +1,4 @@
-internal import GRDB
+internal import SQLiteDatabase
 import SignalboxCore
 
 /// The reason why a store could not be opened, read or written. Later versions may add more codes.
@@ -56,10 +56,10 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
             self = error as? StoreError ?? StoreError(.unavailable, "\(path): \(error)")
             return
         }
-        let text = error.message ?? "\(error.resultCode)"
+        let text = error.message
         switch error.resultCode {
-        case .SQLITE_FULL: self.init(.full, "\(path): there is no space on the device; free some")
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+        case .full: self.init(.full, "\(path): there is no space on the device; free some")
+        case .corrupt, .notADatabase:
             self.init(
                 .damaged,
                 "\(path): \(text); run 'signalbox store check', and restore a backup or move the file away"

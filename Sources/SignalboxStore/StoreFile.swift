@@ -1,19 +1,12 @@
-internal import Foundation
-internal import GRDB
+internal import SQLiteDatabase
 import SignalboxCore
 
 /// Opens a store's file, and looks after it as a whole.
 enum StoreFile {
     /// How long a change waits for another process, such as a command that deletes letters.
-    private static let busyTimeout = 10.0
+    private static let busyTimeout = Duration.seconds(10)
 
-    static var configuration: Configuration {
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(busyTimeout)
-        configuration.label = "signalbox.store"
-        configuration.maximumReaderCount = 4
-        return configuration
-    }
+    static let options = DatabaseOptions(busyTimeout: busyTimeout, label: "signalbox.store")
 
     /// Examines the files of a store that no process uses, before SQLite opens them and drops what it cannot read.
     ///
@@ -30,17 +23,14 @@ enum StoreFile {
     ///
     /// This is normal while there is a log, which has the page until the file is synced.
     private static func isCut(_ path: String) -> Bool {
-        let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
-        guard (log ?? 0) == 0, let file = FileHandle(forReadingAtPath: path) else { return false }
-        defer { try? file.close() }
-        guard let header = try? file.read(upToCount: 18), let size = try? file.seekToEnd(), size > 0 else {
-            return false
-        }
+        guard DiskFile.size(of: path + "-wal") == 0, let file = DiskFile(path), file.size > 0,
+            let header = file.read(18)
+        else { return false }
         guard header.count == 18 else { return true }
         guard header.starts(with: "SQLite format 3\0".utf8) else { return false }
-        let pageSize = header.suffix(2).reduce(0) { $0 << 8 | UInt64($1) }
+        let pageSize = header.suffix(2).reduce(0) { $0 << 8 | Int($1) }
         // The size 1 stands for 65,536. SQLite refuses sizes that are no powers of two.
-        return size % max(pageSize == 1 ? 65_536 : pageSize, 1) != 0
+        return file.size % max(pageSize == 1 ? 65_536 : pageSize, 1) != 0
     }
 
     /// Notes that a program uses the store.
@@ -59,25 +49,25 @@ enum StoreFile {
             sql:
                 "UPDATE dead_letter_totals SET (count, bytes) = (SELECT COUNT(*), IFNULL(SUM(size), 0) FROM dead_letters)"
         )
-        let wasRunning = try Int.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'running'") ?? 0
+        let wasRunning = try db.count(sql: "SELECT value FROM meta WHERE key = 'running'")
         try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('running', 1)")
         return (secret ?? StoreSecret(words: [0, 0, 0]), wasRunning != 0)
     }
 
     private static func secret(_ db: Database) throws -> StoreSecret? {
-        let text = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'secret'") ?? ""
+        let text = try db.fetchOne(sql: "SELECT value FROM meta WHERE key = 'secret'") { $0.text(at: 0) } ?? ""
         let words = text.split(separator: " ").compactMap { UInt64($0) }
         return words.count == 3 ? StoreSecret(words: words) : nil
     }
 
     /// Copies a store to a new file.
     static func backup(_ source: any DatabaseReader, _ path: String, to copy: String) throws(StoreError) {
-        guard !FileManager.default.fileExists(atPath: copy) else {
+        guard !DiskFile.exists(copy) else {
             throw StoreError(.unavailable, "\(copy): the file exists; name another one")
         }
         do {
             // One statement copies a consistent state, without the free pages.
-            try source.unsafeRead { db in try db.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
+            try source.readWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
         } catch {
             throw StoreError(error, path: copy)
         }

@@ -1,5 +1,4 @@
-internal import Foundation
-internal import GRDB
+internal import SQLiteDatabase
 import SignalboxCore
 
 #if canImport(Darwin)
@@ -17,21 +16,18 @@ extension StoredMessage {
         "source, received_at, expires_at, facts_kind, facts, action, message_id, has_sender_id, envelope, payload, original"
 
     /// Returns the values for ``columns``.
-    func values(source: Int64) -> [DatabaseValue] {
+    func values(source: Int64) -> [(any StatementArgument)?] {
         [
-            source.databaseValue, receivedAt.nanosecondsSince1970.databaseValue,
-            expiresAt.map(\.nanosecondsSince1970).databaseValue, factsKind.databaseValue,
-            String(decoding: facts, as: UTF8.self).databaseValue, (action?.text).databaseValue,
-            (id?.text).databaseValue,
-            hasSenderID.databaseValue, envelope.description.databaseValue, payload.rawValue.databaseValue,
-            original.data.databaseValue,
+            source, receivedAt.nanosecondsSince1970, expiresAt?.nanosecondsSince1970, factsKind,
+            String(decoding: facts, as: UTF8.self), action?.text, id?.text, hasSenderID, envelope.description,
+            payload.rawValue, original,
         ]
     }
 
     /// Creates a message from a row. A value of a wrong type, in a damaged file, becomes an empty one.
     ///
     /// - Parameter source: The name of the source.
-    init(_ row: Row, source: SourceName) {
+    init(_ row: borrowing Row, source: SourceName) {
         self.init(
             source: source,
             factsKind: row.text("facts_kind") ?? "",
@@ -48,11 +44,11 @@ extension StoredMessage {
     }
 }
 
-/// Reads columns of a file that may be damaged, or that another program has written.
-extension Row {
-    func text(_ column: String) -> String? { String.fromDatabaseValue(self[column]) }
-    func number(_ column: String) -> Int64? { Int64.fromDatabaseValue(self[column]) }
-    func bytes(_ column: String) -> [UInt8]? { Data.fromDatabaseValue(self[column]).map { Array($0) } }
+extension Database {
+    /// Returns the number in the first column of the first row of a query, or 0 if there is none.
+    func count(sql: String, arguments: [(any StatementArgument)?] = []) throws -> Int {
+        Int(try number(sql: sql, arguments: arguments) ?? 0)
+    }
 }
 
 extension WallTime {
@@ -80,7 +76,8 @@ extension WallTime {
     }
 }
 
-extension Bytes {
-    /// The bytes as a value for the database library.
-    var data: Data { withUnsafeBytes { Data($0) } }
+extension Bytes: StatementArgument {
+    func bind(to statement: Statement, at position: Int) throws(DatabaseError) {
+        try withUnsafeBytes { (bytes) throws(DatabaseError) in try statement.bind(blob: bytes, at: position) }
+    }
 }

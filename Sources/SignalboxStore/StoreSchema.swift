@@ -1,4 +1,4 @@
-internal import GRDB
+internal import SQLiteDatabase
 import SignalboxCore
 
 /// The tables of a store, and the steps that bring an older file up to date.
@@ -68,9 +68,9 @@ enum StoreSchema {
     ///
     /// - Throws: ``StoreError``, or an error of the database.
     static func migrate(_ db: Database, path: String) throws {
-        let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        let isEmpty = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM sqlite_schema") == 0
+        let application = try db.count(sql: "PRAGMA application_id")
+        let found = try db.count(sql: "PRAGMA user_version")
+        let isEmpty = try db.count(sql: "SELECT COUNT(*) FROM sqlite_schema") == 0
         guard application == applicationID || (application == 0 && found == 0 && isEmpty) else {
             throw StoreError(.damaged, "\(path): this database is not a store of Signalbox; name another file")
         }
@@ -87,7 +87,6 @@ enum StoreSchema {
             for step in steps[found...] { try db.execute(sql: step) }
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
             try db.execute(sql: "PRAGMA user_version = \(version)")
-            return .commit
         }
     }
 }

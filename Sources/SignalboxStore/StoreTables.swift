@@ -1,5 +1,4 @@
-internal import Foundation
-internal import GRDB
+internal import SQLiteDatabase
 import SignalboxCore
 
 /// The changes to a store's tables. Used inside a transaction; a copy replaces the original only after the commit.
@@ -26,23 +25,19 @@ struct StoreTables {
     /// - Throws: An error of the database.
     init(_ db: Database, _ options: StoreOptions) throws {
         self.options = options
-        let last = try Int64.fetchOne(db, sql: "SELECT MAX(row) FROM journal") ?? 0
+        let last = try db.number(sql: "SELECT MAX(row) FROM journal") ?? 0
         guard last < .max else {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the journal has no rows left")
+            throw DatabaseError(.corrupt, "the journal has no rows left")
         }
         nextRow = last + 1
         history = try options.history.map { try OutcomeHistory(db, $0) }
-        let rows = try Row.fetchAll(db, sql: "SELECT id, name FROM sources")
-        sources = Dictionary(
-            rows.compactMap { row in
-                guard let name = row.text("name"), let source = try? SourceName(name), let number = row.number("id")
-                else {
-                    return nil
-                }
-                return (source, number)
-            },
-            uniquingKeysWith: { first, _ in first }
-        )
+        let rows = try db.fetchAll(sql: "SELECT id, name FROM sources") { row -> (SourceName, Int64)? in
+            guard let name = row.text("name"), let source = try? SourceName(name), let number = row.number("id") else {
+                return nil
+            }
+            return (source, number)
+        }
+        sources = Dictionary(rows, uniquingKeysWith: { first, _ in first })
     }
 
     // MARK: - Journal
@@ -65,9 +60,7 @@ struct StoreTables {
             let text = facts.flatMap { $0.origin === origin ? $0.text : nil } ?? StoredMessage.facts(of: origin.facts)
             facts = (origin, text)
             let message = StoredMessage(arrival, facts: text, at: now)
-            let values = [nextRow.databaseValue] + message.values(source: number)
-            insert.setUncheckedArguments(StatementArguments(values))
-            try insert.execute()
+            try insert.execute([nextRow] + message.values(source: number))
             nextRow += 1
         }
         return first
@@ -112,19 +105,19 @@ struct StoreTables {
         var end = start
         for row in finished.dropFirst() {
             if row > end + 1 {
-                try delete.execute(arguments: [start, end])
+                try delete.execute([start, end])
                 start = row
             }
             end = row
         }
-        try delete.execute(arguments: [start, end])
+        try delete.execute([start, end])
         finished.removeAll(keepingCapacity: true)
     }
 
     private mutating func number(of source: SourceName, _ db: Database) throws -> Int64 {
         if let number = sources[source] { return number }
         try db.execute(sql: "INSERT OR IGNORE INTO sources(name) VALUES (?)", arguments: [source.text])
-        let number = try Int64.fetchOne(db, sql: "SELECT id FROM sources WHERE name = ?", arguments: [source.text]) ?? 0
+        let number = try db.number(sql: "SELECT id FROM sources WHERE name = ?", arguments: [source.text]) ?? 0
         sources[source] = number
         return number
     }
@@ -154,14 +147,11 @@ extension StoreTables {
                     size, first_at, last_at, failures) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
                 """
         )
-        let values: [DatabaseValue] =
-            letter.message.values(source: source) + StoreTables.values(letter)
-            + [
-                letter.message.original.count.databaseValue, entry.firstAt.nanosecondsSince1970.databaseValue,
-                entry.lastAt.nanosecondsSince1970.databaseValue, entry.failures.databaseValue,
-            ]
-        insert.setUncheckedArguments(StatementArguments(values))
-        try insert.execute()
+        let last: [(any StatementArgument)?] = [
+            letter.message.original.count, entry.firstAt.nanosecondsSince1970, entry.lastAt.nanosecondsSince1970,
+            entry.failures,
+        ]
+        try insert.execute(letter.message.values(source: source) + StoreTables.values(letter) + last)
     }
 
     /// Records that a replayed letter failed again. The message stays as it was.
@@ -174,17 +164,14 @@ extension StoreTables {
                 WHERE letter = ?
                 """
         )
-        let values =
-            StoreTables.values(letter) + [WallTime.current.nanosecondsSince1970.databaseValue, number.databaseValue]
-        update.setUncheckedArguments(StatementArguments(values))
-        try update.execute()
+        try update.execute(StoreTables.values(letter) + [WallTime.current.nanosecondsSince1970, number])
     }
 
-    private static func values(_ letter: StoredDeadLetter) -> [DatabaseValue] {
+    private static func values(_ letter: StoredDeadLetter) -> [(any StatementArgument)?] {
         [
-            letter.outcome.databaseValue, letter.reason.databaseValue, letter.detail.databaseValue,
-            letter.path.databaseValue, String(decoding: letter.explanation, as: UTF8.self).databaseValue,
-            letter.attempts.databaseValue, (letter.plugin?.text).databaseValue,
+            letter.outcome, letter.reason, letter.detail, letter.path,
+            String(decoding: letter.explanation, as: UTF8.self),
+            letter.attempts, letter.plugin?.text,
         ]
     }
 
@@ -216,8 +203,9 @@ extension StoreTables {
 
     /// Returns the number of dead letters, and the size of their messages.
     static func totals(_ db: Database) throws -> (count: Int, bytes: Int) {
-        let row = try Row.fetchOne(db, sql: "SELECT count, bytes FROM dead_letter_totals")
-        return (Int(row?.number("count") ?? 0), Int(row?.number("bytes") ?? 0))
+        try db.fetchOne(sql: "SELECT count, bytes FROM dead_letter_totals") { row in
+            (Int(row.number("count") ?? 0), Int(row.number("bytes") ?? 0))
+        } ?? (0, 0)
     }
 }
 
@@ -231,13 +219,10 @@ extension StoreTables {
                 VALUES (?,?,?,?,?,?,?)
                 """
         )
-        let values: [DatabaseValue] = [
-            try number(of: source, db).databaseValue, (id.eventSource ?? "").databaseValue, id.id.text.databaseValue,
-            Int64(bitPattern: id.content).databaseValue, (id.reply?.data).databaseValue,
-            id.handledAt.nanosecondsSince1970.databaseValue, id.expiresAt.nanosecondsSince1970.databaseValue,
-        ]
-        insert.setUncheckedArguments(StatementArguments(values))
-        try insert.execute()
+        try insert.execute([
+            try number(of: source, db), id.eventSource ?? "", id.id.text, Int64(bitPattern: id.content), id.reply,
+            id.handledAt.nanosecondsSince1970, id.expiresAt.nanosecondsSince1970,
+        ])
         idsUntilCleanup -= 1
         guard idsUntilCleanup <= 0 else { return }
         idsUntilCleanup = StoreTables.idsBetweenCleanups

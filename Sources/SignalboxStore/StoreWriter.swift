@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import GRDB
+internal import SQLiteDatabase
 import SignalboxCore
 import Synchronization
 
@@ -139,9 +139,7 @@ final class StoreWriter: Sendable {
     private static func mayPass(_ error: any Error) -> Bool {
         guard let error = error as? DatabaseError else { return true }
         let passing: [ResultCode] = [
-            .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_NOMEM, .SQLITE_READONLY,
-            .SQLITE_CANTOPEN,
-            .SQLITE_CORRUPT,
+            .full, .ioError, .busy, .locked, .noMemory, .readOnly, .cannotOpen, .corrupt,
         ]
         return passing.contains(error.resultCode)
     }
@@ -189,7 +187,6 @@ final class StoreWriter: Sendable {
         try db.inTransaction(.immediate) {
             for change in changes { try make(change, &next, db, &done) }
             events = try next.finish(db)
-            return .commit
         }
         tables.withLock { $0 = next }
         if !events.isEmpty, let onEvent = state.withLock({ $0.onEvent }) { events.forEach(onEvent) }

@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// The write-ahead log that a program has left beside a database, as SQLite will read it.
 ///
 /// SQLite reads the log up to the last commit before the first frame that is not valid, and ignores the rest without a word. So this
@@ -23,40 +21,38 @@ struct WriteAheadLog {
 
     private static let headerSize = 32
 
-    private let file: FileHandle
-    private let size: Int
+    private let file: DiskFile
 
     /// Returns how the log beside a database ends. A log that cannot be read is left to SQLite, which reports that.
     static func end(of database: String) -> End {
-        guard let file = FileHandle(forReadingAtPath: database + "-wal") else { return .committed }
-        defer { try? file.close() }
-        guard let size = try? file.seekToEnd(), 1...UInt64(maximumSize) ~= size, (try? file.seek(toOffset: 0)) != nil
-        else {
-            return .committed
-        }
-        return (try? WriteAheadLog(file: file, size: Int(size)).end()) ?? .committed
+        guard let file = DiskFile(database + "-wal"), 1...maximumSize ~= file.size else { return .committed }
+        return WriteAheadLog(file: file).end() ?? .committed
     }
 
-    private func end() throws -> End {
-        guard let header = try Header(read(WriteAheadLog.headerSize)) else { return .torn }
+    /// Returns how the log ends, or `nil` if the system cannot read it.
+    private func end() -> End? {
+        guard let start = file.read(WriteAheadLog.headerSize) else { return nil }
+        guard let header = Header(start) else { return .torn }
         guard header.isValid else {
             // SQLite syncs the header before it writes the first frame.
-            let frame = try Frame(read(Frame.headerSize), after: header.checksum, header)
+            guard let bytes = file.read(Frame.headerSize) else { return nil }
+            let frame = Frame(bytes, after: header.checksum, header)
             return frame?.isOfSameLog == true && frame?.isBlank == false ? .damaged(at: 0) : .torn
         }
         var walk = Walk()
         var previous = header.checksum
         var position = WriteAheadLog.headerSize
-        while position < size {
-            let frame = try Frame(read(Frame.headerSize + header.pageSize), after: previous, header)
-            if walk.next(frame, isPartial: size - position < Frame.headerSize + header.pageSize, at: position) { break }
+        while position < file.size {
+            guard let bytes = file.read(Frame.headerSize + header.pageSize) else { return nil }
+            let frame = Frame(bytes, after: previous, header)
+            if walk.next(frame, isPartial: file.size - position < Frame.headerSize + header.pageSize, at: position) {
+                break
+            }
             previous = frame?.checksum ?? previous
             position += Frame.headerSize + header.pageSize
         }
         return walk.end
     }
-
-    private func read(_ count: Int) throws -> [UInt8] { [UInt8](try file.read(upToCount: count) ?? Data()) }
 }
 
 /// Follows the frames of a log.

@@ -20,7 +20,6 @@ let package = Package(
         ),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -71,7 +70,7 @@ let package = Package(
                 .product(name: "SignalboxCore", package: "signalbox"),
                 .product(name: "SignalboxStore", package: "signalbox"),
                 .product(name: "SignalboxTesting", package: "signalbox"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "CSQLiteLibrary",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -168,6 +167,7 @@ let package = Package(
             name: "RawWebView",
             dependencies: ["CPageCounter", .target(name: "CWebKitGTKLibrary", condition: .when(traits: ["WebKitGTK"]))]
         ),
+        .systemLibrary(name: "CSQLiteLibrary", pkgConfig: "sqlite3"),
         .systemLibrary(name: "CMosquittoLibrary", pkgConfig: "libmosquitto"),
         .executableTarget(name: "RawSubscriber", dependencies: ["CMosquittoLibrary"]),
         .executableTarget(name: "RawPublisher", dependencies: ["CMosquittoLibrary"]),

@@ -1,4 +1,4 @@
-import GRDB
+import SQLiteDatabase
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
@@ -177,7 +177,7 @@ import Testing
         store.observe { events.append($0) }
         try supervisor.add(adapter)
         let message = try await supervisor.whileRunning {
-            try await store.limitPages(0)
+            try store.limitPages(0)
             let message = await adapter.post("nothing", body: "\"\(String(repeating: "x", count: 9_000))\"")
             _ = await events.first(1)
             return message
@@ -255,7 +255,7 @@ extension JournalTests {
         try supervisor.add(adapter, durability: .journaled)
         try supervisor.register(slow(calls))
         try await supervisor.whileRunning {
-            try await store.limitPages(0)
+            try store.limitPages(0)
             let message = await adapter.post(
                 "payment",
                 body: #"{"amount":1,"text":"\#(String(repeating: "x", count: 9_000))"}"#
@@ -263,7 +263,7 @@ extension JournalTests {
             _ = await events.first(1)
             #expect(!message.isAcknowledged)
             #expect(calls.all.isEmpty)
-            try await store.limitPages(1_000_000)
+            try store.limitPages(1_000_000)
             #expect(await message.outcome == .handled(reply: nil))
         }
         try store.close()
@@ -287,8 +287,8 @@ extension Gate {
 
 extension Store {
     /// Limits the size of the file. It never becomes smaller than it is.
-    fileprivate func limitPages(_ count: Int) async throws {
-        try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(max(1, count))") }
+    fileprivate func limitPages(_ count: Int) throws {
+        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(max(1, count))") }
     }
 }
 

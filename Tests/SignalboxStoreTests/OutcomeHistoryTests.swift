@@ -1,4 +1,4 @@
-import GRDB
+import SQLiteDatabase
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
@@ -130,7 +130,7 @@ import Testing
             settledAt: store.now
         )
         // Nothing is written while another change occupies the database.
-        try await store.pool.write { _ in
+        try store.pool.write { _ in
             for _ in 0..<(StoreWriter.maximumNotes + 7) { store.note(record) }
         }
         await store.flush()

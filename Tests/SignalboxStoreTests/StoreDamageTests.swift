@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLiteDatabase
 import SignalboxCore
 import TestSupport
 import Testing
@@ -102,7 +102,7 @@ import Testing
         let store = try Store(path: crashed.folder.store)
         try await store.append(0..<100)
         let length = try Data(contentsOf: URL(fileURLWithPath: crashed.folder.store + "-wal")).count
-        try await store.pool.writeWithoutTransaction { db in _ = try db.checkpoint(.restart) }
+        try store.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(RESTART)") }
         try await store.append(100..<101)
         let copy = try crashed.folder.copyAsCrashed(to: "messages-again.db")
         try store.close()
@@ -160,7 +160,7 @@ private final class CrashedStore: Sendable {
 
     init() async throws {
         let folder = try StoreFolder(isInMemory: true)
-        try await DatabaseQueue(path: folder.store).writeWithoutTransaction { db in
+        try DatabaseQueue(path: folder.store).writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA page_size = \(CrashedStore.pageSize); VACUUM")
         }
         try Store(path: folder.store).close()

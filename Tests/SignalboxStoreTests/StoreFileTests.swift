@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+import SQLiteDatabase
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
@@ -90,6 +90,22 @@ import Testing
         #expect(try backup.info().deadLetters == 1)
         #expect(try backup.check().isEmpty)
         #expect(throws: StoreError.self) { try backup.backup(to: copy) }
+    }
+
+    @Test func anOpenStoreIsCopiedAndLeavesNoLog() async throws {
+        let folder = try StoreFolder()
+        let copy = folder.path + "/copy.db"
+        let store = try Store(path: folder.store)
+        await withUnsafeContinuation { continuation in store.append(payments(0..<3)) { _ in continuation.resume() } }
+        try store.backup(to: copy)
+        #expect(throws: StoreError.self) { try store.backup(to: copy) }
+        #expect(try await store.journalUse(of: "push", upTo: .max).rows == 3)
+        try store.close()
+        #expect(!FileManager.default.fileExists(atPath: folder.store + "-wal"))
+        await #expect(throws: StoreError.self) { try await store.oldest(of: "push") }
+        let backup = try StoreAdministration(path: copy)
+        #expect(try backup.info().journal["push"]?.rows == 3)
+        #expect(try backup.check().isEmpty)
     }
 }
 

@@ -1,4 +1,4 @@
-import GRDB
+import SQLiteDatabase
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
@@ -58,7 +58,7 @@ import Testing
     private func fileOfFirstVersion(_ folder: StoreFolder) throws {
         let queue = try DatabaseQueue(path: folder.store)
         try queue.writeWithoutTransaction { try $0.execute(sql: StoreMigrationTests.firstVersion) }
-        try queue.close()
+        queue.close()
     }
 
     @Test func aFileOfTheFirstVersionKeepsEverything() async throws {
@@ -87,7 +87,9 @@ import Testing
         func tables(_ path: String) throws -> Set<String> {
             try DatabaseQueue(path: path).read { db in
                 // Without the comments and line breaks, in which the texts may differ.
-                let texts = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+                let texts = try db.fetchAll(sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL") {
+                    $0.text(at: 0)
+                }
                 return Set(texts.map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") })
             }
         }
@@ -121,9 +123,9 @@ import Testing
         // Another program has used a name that a later version needs.
         try queue.write { try $0.execute(sql: "CREATE TABLE history(x)") }
         #expect(throws: StoreError.self) { try Store(path: folder.store) }
-        #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 1)
+        #expect(try queue.read { try $0.number(sql: "PRAGMA user_version") } == 1)
         try queue.write { try $0.execute(sql: "DROP TABLE history") }
-        try queue.close()
+        queue.close()
         try Store(path: folder.store).close()
     }
 }

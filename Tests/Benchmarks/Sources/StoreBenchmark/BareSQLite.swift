@@ -1,5 +1,5 @@
+import CSQLiteLibrary
 import Foundation
-import GRDBSQLite
 
 /// Inserts the same rows as the journal with SQLite's C interface, one transaction for each batch.
 final class BareSQLite {
