@@ -3,7 +3,7 @@
 .PHONY: help deps demo demo-web recording quick test heavy conformance crash-matrix soak chaos fuzz lint bench docs api sbom completions man clean
 
 help:
-	@echo "make deps   install the system packages (JavaScriptCore, libcurl, libwebsockets, OpenSSL, mosquitto, its clients, pkg-config, python3-venv)"
+	@echo "make deps   install the system packages (JavaScriptCore, libcurl, libwebsockets, libyaml, OpenSSL, mosquitto, its clients, pkg-config, python3-venv)"
 	@echo "make demo   build, start a broker on a free port, publish messages and show each outcome; run a page, a chat and a dispatcher"
 	@echo "make demo-web  build and run a shop whose pages send messages to the application, in off-screen web views; take a picture"
 	@echo "make recording  run the demo and write docs/demo.svg, the picture of README.md"

@@ -53,7 +53,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
         // Only with the trait Macros: SwiftPM does not fetch a package of which no enabled target uses a product.
@@ -247,19 +246,23 @@ let package = Package(
             resources: [.embedInCode("browser.js")],
             swiftSettings: stayOnCaller
         ),
+        .systemLibrary(
+            name: "CYAML",
+            pkgConfig: "yaml-0.1",
+            providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]
+        ),
         .target(
             name: "SignalboxCommand",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "Signalbox", "NavigationChain", "AppScheme", "JSBridge",
                 "MQTTPush", "WebSocketChat", "HTTPActions", "BrowserBridge", "AdapterSupport", "SignalboxStore",
-                "HTTPClient", "SecureTransport", "PrometheusMetrics",
+                "HTTPClient", "SecureTransport", "PrometheusMetrics", "CYAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system", condition: .when(platforms: [.linux])),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
-                .product(name: "Yams", package: "Yams"),
             ],
             resources: [
                 .embedInCode("Console/Page/console.html"), .embedInCode("Console/Page/console.css"),

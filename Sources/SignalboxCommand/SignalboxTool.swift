@@ -1,5 +1,5 @@
+import AdapterSupport
 import ArgumentParser
-import Foundation
 import JSBridge
 
 /// The entry point of the `signalbox` program. It is part of a library because the tests in a different package cannot
@@ -95,7 +95,7 @@ struct SignalboxTool: AsyncParsableCommand {
         var shown = text
         if !(error is ValidationError), let sentence = CommandTable.shared.unknownName(in: arguments) {
             // The parser's own message may be about a consequence, such as a missing argument.
-            let usage = text.range(of: "Usage: ").map { text[$0.lowerBound...] } ?? ""
+            let usage = text.firstRange(of: "Usage: ").map { text[$0.lowerBound...] } ?? ""
             shown = "Error: \(sentence)\n\(usage)"
         }
         write(RawArguments.shown(shown), to: .standardError)

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import SignalboxCore
 
 /// The commands and options of the program, for errors about arguments. The argument parser describes them.
 struct CommandTable {
@@ -49,7 +49,8 @@ struct CommandTable {
     /// Reads the table from the argument parser.
     init() {
         struct Dump: Decodable { let command: Command }
-        let dump = try? JSONDecoder().decode(Dump.self, from: Data(SignalboxTool._dumpHelp().utf8))
+        let limits = MessageLimits(bytes: 16 << 20)
+        let dump = try? Body(json: Bytes(SignalboxTool._dumpHelp()), limits: limits).decode(Dump.self)
         commands = dump?.command.subcommands ?? []
     }
 

@@ -1,5 +1,3 @@
-import Foundation
-
 /// What the completion scripts of the argument parser lack.
 enum CompletionScript {
     /// Whether the arguments ask for a script.
@@ -49,8 +47,8 @@ enum CompletionScript {
             let condition = #"__signalbox_should_offer_completions_for_positional "signalbox help" -eq 1"#
             return "\(script)\ncomplete -c 'signalbox' -n '\(condition)' -fa '\(names)'"
         }
-        guard let help = script.range(of: "_signalbox_help() {"),
-            let end = script.range(of: "\n}", range: help.upperBound..<script.endIndex)
+        guard let help = script.firstRange(of: "_signalbox_help() {"),
+            let end = script[help.upperBound...].firstRange(of: "\n}")
         else { return script }
         let line =
             "\n    [[ ${positional_number} -eq 1 ]] && __signalbox_add_completions -W '\(commands.joined(separator: "\n"))'"

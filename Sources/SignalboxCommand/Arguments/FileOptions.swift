@@ -1,4 +1,4 @@
-import Foundation
+import AdapterSupport
 
 /// The files that options name, such as certificates and secrets, which an adapter opens when it connects.
 enum FileOptions {

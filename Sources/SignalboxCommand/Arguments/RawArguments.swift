@@ -1,4 +1,4 @@
-import Foundation
+import AdapterSupport
 import SignalboxCore
 import Synchronization
 

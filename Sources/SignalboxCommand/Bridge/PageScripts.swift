@@ -1,4 +1,3 @@
-import Foundation
 import JSBridge
 
 /// Reads a page's scripts.

@@ -1,5 +1,5 @@
+import AdapterSupport
 import BrowserBridge
-import Foundation
 
 /// Reads a single page or a folder of pages into memory to be served.
 enum SiteFiles {
@@ -12,11 +12,11 @@ enum SiteFiles {
     /// - Returns: The documents by path. The first page is at `/`.
     /// - Throws: ``NamedFileError`` if a file is missing, unreadable or too large, or if the folder has too many files.
     static func read(_ path: String) throws(NamedFileError) -> [String: BrowserDocument] {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+        let presence = FilePresence(path: path)
+        guard presence != .nothing else {
             throw NamedFileError(path: path, reason: "cannot be read: it does not exist")
         }
-        guard isFolder.boolValue else { return ["/": try document(path, "text/html; charset=utf-8")] }
+        guard presence == .folder else { return ["/": try document(path, "text/html; charset=utf-8")] }
         var documents: [String: BrowserDocument] = [:]
         for name in try names(in: path) {
             guard documents.count < fileLimit else {
@@ -37,20 +37,21 @@ enum SiteFiles {
     }
 
     /// Returns the paths of the files relative to the folder. They are sorted so that their order does not depend on
-    /// the file system.
+    /// the file system. Links are left out, because they may lead out of the folder.
     private static func names(in folder: String) throws(NamedFileError) -> [String] {
-        let root = URL(fileURLWithPath: folder, isDirectory: true)
-        let options: FileManager.DirectoryEnumerationOptions = [.skipsHiddenFiles]
-        let keys: [URLResourceKey] = [.isRegularFileKey]
-        guard let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: keys, options: options)
-        else {
+        guard var waiting = FolderListing.names(in: folder) else {
             throw NamedFileError(path: folder, reason: "cannot be read")
         }
         var names: [String] = []
-        for case let file as URL in files {
-            guard (try? file.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true else { continue }
-            names.append(String(file.standardizedFileURL.path.dropFirst(root.standardizedFileURL.path.count + 1)))
-            guard names.count <= 10 * fileLimit else { break }
+        while let name = waiting.popLast(), names.count <= 10 * fileLimit {
+            guard name.split(separator: "/").last?.first != "." else { continue }
+            var status = stat()
+            guard lstat("\(folder)/\(name)", &status) == 0 else { continue }
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: names.append(name)
+            case S_IFDIR: waiting += (FolderListing.names(in: "\(folder)/\(name)") ?? []).map { "\(name)/\($0)" }
+            default: continue
+            }
         }
         return names.sorted()
     }

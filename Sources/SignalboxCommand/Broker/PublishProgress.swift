@@ -1,4 +1,4 @@
-import Foundation
+import AdapterSupport
 import MQTTPush
 import SignalboxCore
 import Synchronization

@@ -1,5 +1,5 @@
+import AdapterSupport
 import Dispatch
-import Foundation
 import Signalbox
 
 /// Gives access to the environment variables and files that a configuration can refer to.
@@ -15,9 +15,14 @@ struct Environment: Sendable {
 
     /// The environment variables and files of this process.
     static let process = Environment(
-        variable: { ProcessInfo.processInfo.environment[$0] },
+        variable: { name in getenv(name).map { String(cString: $0) } },
         content: { FileContent.read($0, limit: FileContent.valueLimit) }
     )
+
+    /// Returns the named variables of this process that are set.
+    static func variables(_ names: [String]) -> [String: String] {
+        names.reduce(into: [:]) { found, name in found[name] = process.variable(name) }
+    }
 }
 
 /// What exists at a path, in as much detail as the configuration checks need.

@@ -1,5 +1,5 @@
+import AdapterSupport
 import ArgumentParser
-import Foundation
 import Logging
 import Signalbox
 import SignalboxCore

@@ -1,6 +1,5 @@
 import AdapterSupport
 import Dispatch
-import Foundation
 import Logging
 import Signalbox
 import SignalboxCore

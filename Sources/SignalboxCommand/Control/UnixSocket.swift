@@ -1,5 +1,4 @@
 import AdapterSupport
-import Foundation
 
 /// Unix sockets that have a path (unix(7)).
 enum UnixSocket {
@@ -19,7 +18,7 @@ enum UnixSocket {
         }
         guard bound else { throw ControlSocketError(path, errno) }
         // A connection is possible only after listen(2), so nobody connects with other permissions.
-        guard chmod(path, S_IRUSR | S_IWUSR) == 0, Foundation.listen(socket.number, 16) == 0 else {
+        guard chmod(path, S_IRUSR | S_IWUSR) == 0, AdapterSupport.listen(socket.number, 16) == 0 else {
             let code = errno
             unlink(path)
             throw ControlSocketError(path, code)
@@ -43,7 +42,7 @@ enum UnixSocket {
             throw ControlSocketError(path, ENAMETOOLONG)
         }
         guard let socket = StreamSocket.make(AF_UNIX) else { throw ControlSocketError(path, errno) }
-        let result = UnixAddress.with(path) { Foundation.connect(socket.number, $0, $1) }
+        let result = UnixAddress.with(path) { AdapterSupport.connect(socket.number, $0, $1) }
         guard result == 0 else { throw ControlSocketError(path, errno) }
         return socket
     }
@@ -55,7 +54,7 @@ enum UnixSocket {
     }
 
     private static func bind(_ socket: OwnedDescriptor, to path: String) -> Bool {
-        UnixAddress.with(path) { Foundation.bind(socket.number, $0, $1) } == 0
+        UnixAddress.with(path) { AdapterSupport.bind(socket.number, $0, $1) } == 0
     }
 
     private static func removeLeftover(at path: String) throws(ControlSocketError) {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import SignalboxCore
 
 /// The form in which `test` shows results.

@@ -1,6 +1,5 @@
 import AdapterSupport
 import Dispatch
-import Foundation
 import SignalboxCore
 import SignalboxRoutes
 
@@ -103,7 +102,7 @@ final class InputDescriptor: Sendable {
         while true {
             var count = 0
             let chunk = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
-                count = Foundation.read(number, buffer.baseAddress, buffer.count)
+                count = AdapterSupport.read(number, buffer.baseAddress, buffer.count)
                 initialized = max(count, 0)
             }
             if count >= 0 { return chunk }

@@ -1,5 +1,4 @@
 import AdapterSupport
-import Foundation
 import Synchronization
 
 /// Writes to stdout. After the first ``failure``, nothing more is written.
@@ -84,7 +83,7 @@ struct OutputDescriptor: Sendable {
     func write(_ bytes: [UInt8]) throws(SystemError) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(number, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { AdapterSupport.write(number, $0.baseAddress, $0.count) }
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {

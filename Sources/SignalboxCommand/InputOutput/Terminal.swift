@@ -1,5 +1,4 @@
 import AdapterSupport
-import Foundation
 import Synchronization
 
 /// A key of a terminal.

@@ -1,4 +1,3 @@
-import Foundation
 import NavigationChain
 import SignalboxCore
 
@@ -15,7 +14,7 @@ enum TerminalColor: String, CaseIterable {
     /// Whether this process colours its stdout.
     static let isOn = isOn(
         isTerminal: OutputDescriptor.standardOutput.isTerminal,
-        environment: ProcessInfo.processInfo.environment
+        environment: Environment.variables(["NO_COLOR", "TERM"])
     )
 
     /// Whether to colour an output. A user turns colours off with a variable `NO_COLOR` that is not empty

@@ -1,5 +1,5 @@
+import AdapterSupport
 import ArgumentParser
-import Foundation
 import SignalboxCore
 
 /// Formats text for a terminal. The result is aligned, fits on one line, and has no control characters.
@@ -139,7 +139,8 @@ enum WallTimeText {
         let isDate = (date.tm_mon, date.tm_mday) == (month, day) && number(match.5) < 60 && number(match.6) < 60
         guard isDate, number(match.9) < 24, number(match.10) < 60 else { return nil }
         let offset = Int64(number(match.9) * 3_600 + number(match.10) * 60) * (match.8 == "-" ? -1 : 1)
-        let fraction = (match.7.map(String.init) ?? "").padding(toLength: 9, withPad: "0", startingAt: 0)
+        let digits = match.7 ?? ""
+        let fraction = digits + String(repeating: "0", count: 9 - digits.count)
         return WallTime(seconds: Int64(seconds) - offset, nanoseconds: UInt32(fraction) ?? 0)
     }
 

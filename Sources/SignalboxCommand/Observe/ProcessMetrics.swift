@@ -1,4 +1,5 @@
-import Foundation
+import AdapterSupport
+import SignalboxCore
 
 /// What the system says about this process, under the names that clients of Prometheus have in common.
 struct ProcessMetrics {
@@ -14,7 +15,10 @@ struct ProcessMetrics {
     var startSeconds = 0.0
 
     /// When this program began, to the moment of the first use, which is at the start of a run that is observed.
-    static let start = Date().timeIntervalSince1970
+    static let start: Double = {
+        let now = WallTime.now()
+        return Double(now.seconds) + Double(now.nanoseconds) / 1e9
+    }()
 
     static var now: ProcessMetrics {
         var metrics = ProcessMetrics()
@@ -29,11 +33,11 @@ struct ProcessMetrics {
         #endif
         metrics.maximumDescriptors = Int(clamping: limit.rlim_cur)
         metrics.startSeconds = start
-        let pages = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        let pages = try? FileContent.text(of: "/proc/self/statm", limit: FileContent.valueLimit).split(separator: " ")
         metrics.residentBytes = pages.flatMap { $0.dropFirst().first }.flatMap { Int($0) }.map {
             $0 * Int(getpagesize())
         }
-        metrics.openDescriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"))?.count
+        metrics.openDescriptors = FolderListing.names(in: "/proc/self/fd")?.count
         return metrics
     }
 

@@ -1,6 +1,5 @@
 import AdapterSupport
 import Dispatch
-import Foundation
 import Synchronization
 
 /// Handles SIGTERM and SIGINT. The first signal requests a graceful end, and the second one ends the process

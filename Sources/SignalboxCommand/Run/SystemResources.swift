@@ -1,5 +1,4 @@
 import AdapterSupport
-import Foundation
 import Synchronization
 
 /// Checks at the start that the system provides what every command needs.
@@ -12,7 +11,7 @@ import Synchronization
 enum SystemResources {
     /// The number of threads that must be available: one per processor for Swift's tasks, one for Dispatch's blocking
     /// work, and a few for queues and sources. It is bounded, so that a large machine can run a small container.
-    private static let threads = min(ProcessInfo.processInfo.activeProcessorCount, 8) * 2 + 8
+    private static let threads = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 8) * 2 + 8
     /// The number of descriptors that must be available.
     private static let descriptors = 32
 

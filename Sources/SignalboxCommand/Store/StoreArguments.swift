@@ -1,6 +1,5 @@
 import AdapterSupport
 import ArgumentParser
-import Foundation
 import SignalboxCore
 import SignalboxStore
 
@@ -35,7 +34,7 @@ struct StoreArguments: ParsableArguments {
     func path() throws -> String {
         if let store { return store }
         let file = configurationFile
-        guard config != nil || FileManager.default.fileExists(atPath: file) else {
+        guard config != nil || FilePresence(path: file) != .nothing else {
             throw CommandFailure(
                 .usage,
                 "there is no \(file) here; name the store with --store, or a configuration with --config"

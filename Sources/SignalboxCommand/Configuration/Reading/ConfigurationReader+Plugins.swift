@@ -2,7 +2,6 @@ import MQTTPush
 import Signalbox
 import SignalboxCore
 import WebSocketChat
-import Yams
 
 extension ConfigurationReader {
     /// - Parameter bounds: The limits for the whole configuration. Each plugin's limits are compared with them.
@@ -233,7 +232,7 @@ extension ConfigurationReader {
     }
 
     private func any(_ value: YAMLValue) -> ReplyValue? {
-        switch value.node {
+        switch value.node.content {
         case .mapping:
             let members = value.anyMapping()?.entries.map { ($0.name, any($0.value)) } ?? []
             // An error in one member makes the whole value invalid.
@@ -242,13 +241,13 @@ extension ConfigurationReader {
                 Dictionary(members.compactMap { name, value in value.map { (name, $0) } }) { first, _ in first }
             )
         case .sequence: return value.all(any).map(ReplyValue.array)
-        case .scalar, .alias: return scalar(value)
+        case .scalar: return scalar(value)
         }
     }
 
     private func scalar(_ value: YAMLValue) -> ReplyValue? {
         if value.isNull { return .null }
-        switch Tag.Name(rawValue: value.node.tag.description) {
+        switch value.node.tag {
         case .bool: return value.flag().map(ReplyValue.boolean)
         case .int, .float: return number(value)
         default: return value.anyText().map(ReplyValue.text)

@@ -1,5 +1,3 @@
-import Yams
-
 /// Parses the YAML document in a configuration file. It must be the only document in the file.
 enum YAMLDocument {
     /// Returns the document's root node.
@@ -10,42 +8,38 @@ enum YAMLDocument {
     static func root(of text: String, needed: String, problems: ConfigurationProblems) throws(ConfigurationProblem)
         -> YAMLValue
     {
-        do {
-            guard let node = try compose(yaml: text) else {
-                throw at(1, 1, "the file is empty; it needs '\(needed)'", .missingKey)
-            }
-            guard YAMLDocument.count(node, upTo: maximumValues) < maximumValues else {
-                throw at(1, 1, "the aliases stand for too many values; write fewer of them")
-            }
-            return YAMLValue(node: node, path: "", problems: problems)
-        } catch let problem as ConfigurationProblem {
-            throw problem
-        } catch let error as YamlError {
-            throw problem(error, in: text)
+        let root: YAMLNode?
+        do throws(YAMLError) {
+            root = try YAMLParser.root(of: text, maximumNodes: maximumValues)
         } catch {
-            throw at(1, 1, "not YAML")
+            throw problem(error, in: text)
         }
+        guard let root else { throw at(1, 1, "the file is empty; it needs '\(needed)'", .missingKey) }
+        return YAMLValue(node: root, path: "", problems: problems)
     }
 
-    private static func problem(_ error: YamlError, in text: String) -> ConfigurationProblem {
+    private static func problem(_ error: YAMLError, in text: String) -> ConfigurationProblem {
         switch error {
-        case .duplicatedKeysInMapping(let keys, let context):
-            let message = "'\((keys.first ?? "").prefix(64))' occurs twice in one mapping, first here; keep one"
-            return at(context.mark.line, context.mark.column, message, .duplicateKey)
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            let advice = unquotedBraces(in: text, line: mark.line).map { "quote text that has braces: \"\($0)\"" }
+        case .duplicateKey(let key, let position):
+            let message = "'\(key.prefix(64))' occurs twice in one mapping, first here; keep one"
+            return at(position.line, position.column, message, .duplicateKey)
+        case .syntax(let problem, let position):
+            let advice = unquotedBraces(in: text, line: position.line)
+                .map { "quote text that has braces: \"\($0)\"" }
             let isUnexpected = problem.hasPrefix("did not find expected")
             let form =
                 advice.map { "; \($0)" }
                 ?? (isUnexpected ? "; is the line indented like the lines above it?" : "")
-            var found = at(mark.line, mark.column, "not YAML: \(problem)\(form)")
+            var found = at(position.line, position.column, "not YAML: \(problem)\(form)")
             found.advice = advice
             return found
-        case .reader(let problem, let offset, _, _):
-            let lines = text.prefix(offset ?? 0).split(separator: "\n", omittingEmptySubsequences: false)
-            return at(lines.count, (lines.last?.unicodeScalars.count ?? 0) + 1, "not YAML: \(problem)")
-        default:
+        case .unreadable(let problem, let offset):
+            let lines = text.utf8.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            let column = lines.last.map { String(Substring($0)).unicodeScalars.count } ?? 0
+            return at(lines.count, column + 1, "not YAML: \(problem)")
+        case .tooManyValues:
+            return at(1, 1, "the aliases stand for too many values; write fewer of them")
+        case .outOfMemory:
             return at(1, 1, "not YAML")
         }
     }
@@ -62,20 +56,6 @@ enum YAMLDocument {
     /// The maximum number of values in a document whose aliases are replaced. Without aliases, no file of the allowed
     /// size has more.
     private static let maximumValues = FileContent.configurationLimit
-
-    /// Returns how many values the node consists of. Counting stops at the limit, because a few aliases of aliases can
-    /// stand for billions of values.
-    private static func count(_ node: Node, upTo limit: Int) -> Int {
-        let parts: [Node] =
-            switch node {
-            case .mapping(let mapping): mapping.flatMap { [$0.key, $0.value] }
-            case .sequence(let sequence): Array(sequence)
-            case .scalar, .alias: []
-            }
-        var total = 1
-        for part in parts where total < limit { total += count(part, upTo: limit - total) }
-        return total
-    }
 
     private static func at(_ line: Int, _ column: Int, _ message: String, _ code: ProblemCode = .notYAML)
         -> ConfigurationProblem

@@ -1,5 +1,3 @@
-import Yams
-
 /// Tracks which keys the reader looks up in a YAML mapping. These are the keys that the mapping may have.
 final class YAMLMapping {
     let value: YAMLValue
@@ -28,17 +26,17 @@ final class YAMLMapping {
         "plugin": "{ action: NAME, use: log, from: [SOURCE] }",
     ]
 
-    init(_ value: YAMLValue, _ mapping: Node.Mapping) {
+    init(_ value: YAMLValue, _ pairs: [(key: YAMLNode, value: YAMLNode)]) {
         self.value = value
-        entries = mapping.compactMap { key, node in
-            guard case .scalar(let scalar) = key else {
+        entries = pairs.compactMap { key, node in
+            guard let name = key.scalar else {
                 let message = "expected text as the key, found another value"
                 YAMLValue(node: key, path: value.path, problems: value.problems).reportError(message, .badName)
                 return nil
             }
-            let path = value.path.isEmpty ? scalar.string : "\(value.path).\(scalar.string)"
-            let make = { YAMLValue(node: $0, path: path, problems: value.problems) }
-            return (make(key), scalar.string, make(node))
+            let path = value.path.isEmpty ? name : "\(value.path).\(name)"
+            let make = { (node: YAMLNode) in YAMLValue(node: node, path: path, problems: value.problems) }
+            return (make(key), name, make(node))
         }
     }
 

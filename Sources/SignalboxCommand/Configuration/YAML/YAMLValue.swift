@@ -3,13 +3,12 @@ import MQTTPush
 import NavigationChain
 import Signalbox
 import WebSocketChat
-import Yams
 
 /// A YAML node with its key path. Use its methods to read typed values.
 ///
 /// Methods that return an optional report a problem before they return `nil`.
 struct YAMLValue {
-    let node: Node
+    let node: YAMLNode
     /// The key path, such as `plugins[0].from`.
     let path: String
     let problems: ConfigurationProblems
@@ -82,7 +81,7 @@ struct YAMLValue {
         problems.add(code, severity) {
             ConfigurationProblem(
                 line: line,
-                column: node.mark?.column ?? 1,
+                column: node.position.column,
                 path: Redaction.redacted(path),
                 severity: severity,
                 code: code,
@@ -129,11 +128,11 @@ struct YAMLValue {
     ///
     /// - Parameter example: A valid mapping, for the message about another value.
     func anyMapping(_ example: String? = nil) -> YAMLMapping? {
-        guard case .mapping(let mapping) = node else {
+        guard case .mapping(let pairs) = node.content else {
             let form = example.map { "; write \($0)" } ?? ""
             return refused("expected a mapping of keys to values, found \(typeDescription)\(form)", advice: example)
         }
-        return YAMLMapping(self, mapping)
+        return YAMLMapping(self, pairs)
     }
 
     /// Returns the elements of a list. A scalar or a mapping stands for a list of one element.
@@ -147,10 +146,10 @@ struct YAMLValue {
 
     /// Returns the elements of a list.
     func list() -> [YAMLValue]? {
-        guard case .sequence(let sequence) = node else {
+        guard case .sequence(let elements) = node.content else {
             return refused("expected a list, found \(typeDescription)")
         }
-        return sequence.enumerated().map { YAMLValue(node: $1, path: "\(path)[\($0)]", problems: problems) }
+        return elements.enumerated().map { YAMLValue(node: $1, path: "\(path)[\($0)]", problems: problems) }
     }
 
     /// Returns text that is not empty. A number or a word such as `on` must be quoted, because YAML would otherwise
@@ -165,51 +164,49 @@ struct YAMLValue {
 
     /// Returns text that may be empty.
     func anyText() -> String? {
-        guard case .scalar(let scalar) = node, node.tag == Tag(.str) else {
-            let advice = if case .scalar = node, !isNull { "; quote it if it is text" } else { "" }
+        guard let text = node.scalar, node.tag == .text else {
+            let advice = node.scalar != nil && !isNull ? "; quote it if it is text" : ""
             return refused("expected text, found \(typeDescription)\(advice)")
         }
-        return scalar.string
+        return text
     }
 
     /// Whether the value is a mapping.
-    var isMapping: Bool { if case .mapping = node { true } else { false } }
+    var isMapping: Bool { if case .mapping = node.content { true } else { false } }
 
     /// Whether the value is a list.
-    var isList: Bool { if case .sequence = node { true } else { false } }
+    var isList: Bool { if case .sequence = node.content { true } else { false } }
 
     /// The keys of a mapping, or `nil` if this is not a mapping. A key that is not text becomes an empty string.
     var keys: [String]? {
-        guard case .mapping(let mapping) = node else { return nil }
-        return mapping.map { $0.key.string ?? "" }
+        guard case .mapping(let pairs) = node.content else { return nil }
+        return pairs.map { $0.key.scalar ?? "" }
     }
 
     /// The line where the value begins, counted from 1.
-    var line: Int { node.mark?.line ?? 1 }
+    var line: Int { node.position.line }
 
     /// Whether the value is null or missing.
-    var isNull: Bool { node.tag == Tag(.null) }
+    var isNull: Bool { node.tag == .null }
 
     /// The characters of a scalar, whatever type YAML gives it.
     var characters: String? {
-        guard case .scalar(let scalar) = node, !isNull else { return nil }
-        return scalar.string
+        isNull ? nil : node.scalar
     }
 
     /// Describes the type of the value. The description does not repeat text, because the text may be a misplaced
     /// secret.
     var typeDescription: String {
-        switch node {
+        switch node.content {
         case .mapping: "a mapping"
         case .sequence: "a list"
-        case .alias: "an alias"
-        case .scalar(let scalar):
-            switch Tag.Name(rawValue: node.tag.description) {
+        case .scalar(let text):
+            switch node.tag {
             case .null: "nothing"
-            case .int, .float: "the number \(scalar.string.prefix(40))"
-            case .bool: "the boolean \(scalar.string.prefix(40))"
+            case .int, .float: "the number \(text.prefix(40))"
+            case .bool: "the boolean \(text.prefix(40))"
             case .timestamp: "a date"
-            default: "text"
+            case .text, .other: "text"
             }
         }
     }
@@ -264,7 +261,7 @@ extension YAMLValue {
         case "true": return true
         case "false": return false
         default:
-            guard let characters, node.tag == Tag(.bool) else {
+            guard let characters, node.tag == .bool else {
                 return refused("expected true or false, found \(typeDescription)")
             }
             let isTrue = ["y", "yes", "on", "true"].contains(characters.lowercased())

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 
 /// The options that say which running program a command asks.
 struct ControlArguments: ParsableArguments {
@@ -23,7 +22,7 @@ struct ControlArguments: ParsableArguments {
     private func path() throws -> String {
         if let control { return control }
         let file = config ?? StoreArguments.defaultConfiguration
-        guard config != nil || FileManager.default.fileExists(atPath: file) else {
+        guard config != nil || FilePresence(path: file) != .nothing else {
             throw CommandFailure(
                 .usage,
                 "there is no \(file) here; name the program's socket with --control, or its configuration with --config"

@@ -1,6 +1,5 @@
 import AdapterSupport
 import Dispatch
-import Foundation
 import SignalboxCore
 import Synchronization
 
@@ -64,7 +63,7 @@ final class ControlClient: Sendable {
     /// - Throws: ``CommandFailure`` if the program refuses the request.
     func next(within limit: Duration? = nil) async throws(CommandFailure) -> [UInt8]? {
         guard let line = await reader.next(within: limit) else { return nil }
-        if let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(line)) {
+        if let refusal = try? ControlClient.decoded(line, as: Refusal.self) {
             throw CommandFailure(refusal.status, refusal.error.detail)
         }
         return line
@@ -74,7 +73,9 @@ final class ControlClient: Sendable {
     static func decoded<Value: Decodable>(_ line: [UInt8], as type: Value.Type = Value.self) throws(CommandFailure)
         -> Value
     {
-        do { return try JSONDecoder().decode(type, from: Data(line)) } catch {
+        do {
+            return try Body(json: Bytes(line), limits: MessageLimits(bytes: 1 << 30, depth: 512)).decode(type)
+        } catch {
             throw CommandFailure(.protocolBroken, "the program's answer cannot be read; it may have another version")
         }
     }

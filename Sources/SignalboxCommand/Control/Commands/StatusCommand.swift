@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 
 /// The command `signalbox status`.
 struct StatusCommand: ReportingCommand {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import Logging
 import SignalboxCore
 import Synchronization
@@ -79,7 +78,7 @@ struct TapCommand: ReportingCommand {
     ) async throws {
         while let line = try await client.next() {
             try await output.write(line)
-            let skipped = (try? JSONDecoder().decode(Skipped.self, from: Data(line)))?.skipped ?? 0
+            let skipped = (try? ControlClient.decoded(line, as: Skipped.self))?.skipped ?? 0
             if progress.add(skipped: skipped) == count { return }
         }
     }

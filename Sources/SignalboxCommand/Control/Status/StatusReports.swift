@@ -1,5 +1,4 @@
 import AdapterSupport
-import Foundation
 import Logging
 import Signalbox
 import SignalboxCore

@@ -1,6 +1,5 @@
 import AdapterSupport
 import ArgumentParser
-import Foundation
 import Synchronization
 
 /// The command `signalbox top`.
@@ -151,14 +150,17 @@ private final class TopScreen: Sendable {
             status: status,
             state: choices,
             size: Terminal.size,
-            showsBlocks: TopScreen.showsBlocks(ProcessInfo.processInfo.environment)
+            showsBlocks: TopScreen.showsBlocks(Environment.variables(TopScreen.localeVariables))
         )
         try await output.write(TerminalScreen.frame(view.lines))
     }
 
-    /// Whether the terminal's character set is UTF-8 (locale(7)).
+    /// The variables that name the character set. The first one that is not empty counts (locale(7)).
+    private static let localeVariables = ["LC_ALL", "LC_CTYPE", "LANG"]
+
+    /// Whether the terminal's character set is UTF-8.
     static func showsBlocks(_ environment: [String: String]) -> Bool {
-        let names = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment[$0] }
+        let names = localeVariables.compactMap { environment[$0] }
         let locale = names.first { !$0.isEmpty } ?? ""
         return locale.lowercased().replacing("-", with: "").contains("utf8")
     }

@@ -1,5 +1,4 @@
 import AdapterSupport
-import Foundation
 import SignalboxCore
 import Subprocess
 

@@ -1,5 +1,4 @@
 import AdapterSupport
-import Foundation
 import SignalboxCore
 import Synchronization
 
@@ -166,7 +165,7 @@ final class ProcessChannel: Sendable {
             state.end = ProgramFailure("the process was ended: \(reason)", isRetryable: true)
             return state.group
         }
-        if let group { Foundation.kill(-group, SIGKILL) }
+        if let group { AdapterSupport.kill(-group, SIGKILL) }
     }
 
     /// Whether the process has ended. What it wrote before may still be in the pipes.
@@ -241,7 +240,7 @@ final class ProcessChannel: Sendable {
     private func write(_ bytes: UnsafeRawBufferPointer) -> Int {
         var sent = 0
         while sent < bytes.count {
-            let count = Foundation.write(pipes.input, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
+            let count = AdapterSupport.write(pipes.input, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
             if count >= 0 {
                 sent += count
             } else if errno == EAGAIN {
@@ -285,7 +284,7 @@ final class ProcessChannel: Sendable {
     ///
     /// - Returns: The number of bytes; 0 at the end of the pipe; or `nil` if there is nothing at the moment.
     func read(_ pipe: ReadablePipes, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        let count = Foundation.read(pipe == .output ? pipes.output : pipes.errors, buffer.baseAddress, buffer.count)
+        let count = AdapterSupport.read(pipe == .output ? pipes.output : pipes.errors, buffer.baseAddress, buffer.count)
         if count >= 0 { return count }
         return errno == EAGAIN || errno == EINTR ? nil : 0
     }

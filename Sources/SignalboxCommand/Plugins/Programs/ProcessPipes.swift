@@ -1,5 +1,4 @@
 import AdapterSupport
-import Foundation
 
 /// The pipes between this process and another one, which is about to start. The ends of this process are closed with the
 /// last reference.
@@ -46,12 +45,12 @@ final class ProcessPipes: Sendable {
 
     private static func pipe() throws(SystemResourceError) -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
-        guard Foundation.pipe(&ends) == 0 else { throw .descriptor }
+        guard AdapterSupport.pipe(&ends) == 0 else { throw .descriptor }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])
     }
 
     private static func close(_ descriptors: Int32...) {
-        for descriptor in descriptors { Foundation.close(descriptor) }
+        for descriptor in descriptors { AdapterSupport.close(descriptor) }
     }
 }

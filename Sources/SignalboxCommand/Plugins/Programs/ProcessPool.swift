@@ -1,5 +1,4 @@
 import AdapterSupport
-import Foundation
 import Logging
 import SignalboxCore
 import Subprocess

@@ -1,4 +1,4 @@
-import Foundation
+import AdapterSupport
 import Synchronization
 
 /// The process groups of the programs that run, so that none outlives this process. Safe to use from any thread.

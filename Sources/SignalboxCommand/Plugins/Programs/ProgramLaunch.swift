@@ -1,4 +1,4 @@
-import Foundation
+import AdapterSupport
 import Subprocess
 
 #if canImport(System)
@@ -16,15 +16,10 @@ struct ProgramLaunch: Sendable {
     /// The variables that the program inherits.
     private let inherited: [String: String]
 
-    /// - Parameter environment: The variables of this process.
-    init(
-        _ command: ProgramCommand,
-        endLimit: Duration,
-        environment: [String: String] = ProcessInfo.processInfo.environment
-    ) {
+    init(_ command: ProgramCommand, endLimit: Duration) {
         self.command = command
         self.endLimit = endLimit
-        inherited = environment.filter { name, _ in name == "PATH" || command.environment.contains(name) }
+        inherited = Environment.variables(["PATH"] + command.environment)
     }
 
     /// Returns what starts the program.
@@ -43,7 +38,9 @@ struct ProgramLaunch: Sendable {
         }
         // The paths are relative to the folder of this process, and the program starts in another one.
         func path(_ path: String) -> FilePath {
-            FilePath(path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)")
+            guard !path.hasPrefix("/"), let current = getcwd(nil, 0) else { return FilePath(path) }
+            defer { free(current) }
+            return FilePath("\(String(cString: current))/\(path)")
         }
         let program = command.program
         return Configuration(

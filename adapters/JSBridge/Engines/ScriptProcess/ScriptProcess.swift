@@ -119,16 +119,7 @@ final class ChildProcess {
         #else
         let folder = "/dev/fd"
         #endif
-        guard let listing = opendir(folder) else { return [] }
-        defer { closedir(listing) }
-        var found: [Int32] = []
-        while let entry = readdir(listing) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-                name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
-            }
-            if let descriptor = Int32(name) { found.append(descriptor) }
-        }
-        return found
+        return (FolderListing.names(in: folder) ?? []).compactMap { Int32($0) }
     }
 
     /// Makes the system kill the page's process rather than the program when memory runs out.

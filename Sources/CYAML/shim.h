@@ -1,0 +1,6 @@
+#ifndef SIGNALBOX_CYAML_SHIM_H
+#define SIGNALBOX_CYAML_SHIM_H
+
+#include <yaml.h>
+
+#endif
