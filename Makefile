@@ -1,9 +1,11 @@
 # Every target is a script, so that it can be read, and run, without make.
 
-.PHONY: help deps demo demo-web recording quick test heavy conformance crash-matrix soak chaos fuzz lint bench docs api sbom completions man clean
+.PHONY: help deps install deb demo demo-web recording quick test heavy conformance crash-matrix soak chaos fuzz lint bench docs api sbom completions man clean
 
 help:
 	@echo "make deps   install the system packages (JavaScriptCore, libcurl, libwebsockets, libyaml, OpenSSL, mosquitto, its clients, pkg-config, python3-venv)"
+	@echo "make install  build the program for use and install it in PREFIX, /usr/local by default, with its completions, manual pages and units"
+	@echo "make deb    build a Debian package into .build/deb"
 	@echo "make demo   build, start a broker on a free port, publish messages and show each outcome; run a page, a chat and a dispatcher"
 	@echo "make demo-web  build and run a shop whose pages send messages to the application, in off-screen web views; take a picture"
 	@echo "make recording  run the demo and write docs/demo.svg, the picture of README.md"
@@ -26,6 +28,14 @@ help:
 
 deps:
 	@.ci/deps
+
+install:
+	@.ci/deps
+	@packaging/install $(or $(PREFIX),/usr/local)
+
+deb:
+	@.ci/deps package
+	@packaging/deb
 
 demo: deps
 	@examples/tour/demo

@@ -43,6 +43,11 @@ let package = Package(
         .executable(name: "RecordingPublisher", targets: ["RecordingPublisher"]),
     ],
     traits: [
+        .default(enabledTraits: ["JavaScriptCore"]),
+        .trait(
+            name: "JavaScriptCore",
+            description: "JSBridge's pages without a window: needs libjavascriptcoregtk-4.1-dev on Linux"
+        ),
         .trait(name: "Macros", description: "The macro @ActionBody of SignalboxCore: builds swift-syntax"),
         .trait(name: "WebKitGTK", description: "JSBridge's web view on Linux: needs libwebkit2gtk-4.1-dev"),
     ],
@@ -151,7 +156,7 @@ let package = Package(
             name: "JSBridge",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "NavigationChain", "AdapterSupport",
-                .target(name: "CJavaScriptCore", condition: .when(platforms: [.linux])),
+                .target(name: "CJavaScriptCore", condition: .when(platforms: [.linux], traits: ["JavaScriptCore"])),
                 .target(name: "CWebKitGTK", condition: .when(platforms: [.linux], traits: ["WebKitGTK"])),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),

@@ -13,7 +13,7 @@ FROZEN_MODULES="SignalboxCore"
 # rebuild everything: the gates export these. Without that, each script builds what a user gets.
 all_traits() {
     if [ "$(uname -s)" = Linux ] && command -v pkg-config >/dev/null && pkg-config --exists webkit2gtk-4.1; then
-        echo "--traits WebKitGTK"
+        echo "--traits default,WebKitGTK"
     fi
 }
 

@@ -7,16 +7,16 @@ import JSBridge
 package enum SignalboxEntry {
     /// Reads the process's arguments, runs the command that they name, and ends the process with the command's exit
     /// status.
-    package static func main() async {
+    ///
+    /// - Parameter commit: The commit that the program was built from, or an empty text if the build did not say.
+    package static func main(commit: String) async {
+        BuildInformation.set(commit: commit)
         await SignalboxTool.main()
     }
 }
 
 /// The command `signalbox`. All other commands are its subcommands.
 struct SignalboxTool: AsyncParsableCommand {
-    /// The version of the program and its libraries.
-    static let version = "0.1.0-dev"
-
     static let configuration = CommandConfiguration(
         commandName: "signalbox",
         abstract: "Dispatches messages from many sources to plugins, and shows each outcome.",
@@ -31,7 +31,7 @@ struct SignalboxTool: AsyncParsableCommand {
 
             \(CommandStatus.help(CommandStatus.allCases))
             """,
-        version: "signalbox \(version)",
+        version: BuildInformation.description,
         subcommands: [
             RunCommand.self, ServeCommand.self, CheckCommand.self, SubscribeCommand.self, PublishCommand.self,
             RequestCommand.self, ConnectCommand.self, BridgeCommand.self, SendCommand.self, ParseCommand.self,
@@ -42,7 +42,9 @@ struct SignalboxTool: AsyncParsableCommand {
     )
 
     static func main() async {
+        #if JavaScriptCore
         if PageWorker.isRequested { await ScriptWorker.serve() }
+        #endif
         // By default, a closed pipe ends the process. When the signal is ignored, `write(2)` fails with EPIPE instead,
         // and the output handles this error.
         signal(SIGPIPE, SIG_IGN)

@@ -22,6 +22,7 @@ public final class CommandProcess: Sendable {
     ///   - input: The file for stdin; none if `nil`.
     ///   - isTyped: Whether stdin is a pipe that ``type(_:)`` and ``write(_:)`` write to.
     ///   - pausesOutput: Whether stdout stays unread until ``LineStream/countLines(_:)``.
+    ///   - passed: The descriptors that the program has from number 3 on.
     /// - Throws: ``BrokerKitError`` if the program cannot be started; errors of Foundation.
     public init(
         _ arguments: [String],
@@ -31,7 +32,8 @@ public final class CommandProcess: Sendable {
         folder: URL? = nil,
         input: URL? = nil,
         isTyped: Bool = false,
-        pausesOutput: Bool = false
+        pausesOutput: Bool = false,
+        passed: [Int32] = []
     ) throws {
         let typed = isTyped ? Pipe.unshared() : nil
         typing = typed?.fileHandleForWriting
@@ -46,7 +48,8 @@ public final class CommandProcess: Sendable {
             SpawnedProcess.Streams(
                 input: (typed?.fileHandleForReading ?? file)?.fileDescriptor,
                 output: out.fileHandleForWriting.fileDescriptor,
-                errors: err.fileHandleForWriting.fileDescriptor
+                errors: err.fileHandleForWriting.fileDescriptor,
+                passed: passed
             )
         )
         for handle in [typed?.fileHandleForReading, file, out.fileHandleForWriting, err.fileHandleForWriting] {

@@ -38,6 +38,43 @@ public enum LoopbackPort {
         return socket
     }
 
+    /// Returns a Unix socket for datagrams, which the caller closes.
+    static func datagramSocket(at path: String) throws -> Int32 {
+        let made = makeDatagramSocket()
+        guard made >= 0, unixAddress(path, { bind(made, $0, $1) }) == 0 else {
+            throw BrokerKitError("cannot bind a Unix socket for datagrams (errno \(errno))")
+        }
+        return made
+    }
+
+    /// Sends a datagram to the Unix socket at a path.
+    static func sendDatagram(_ text: String, to path: String) -> Bool {
+        let made = makeDatagramSocket()
+        defer { close(made) }
+        let bytes = Array(text.utf8)
+        return unixAddress(path) { sendto(made, bytes, bytes.count, 0, $0, $1) } == bytes.count
+    }
+
+    private static func makeDatagramSocket() -> Int32 {
+        #if canImport(Glibc)
+        socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        #else
+        socket(AF_UNIX, SOCK_DGRAM, 0)
+        #endif
+    }
+
+    private static func unixAddress<R>(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path) - 1
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(room)) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
     /// Returns a bound socket, which the caller closes, and its port, which was free before.
     ///
     /// - Parameter isShared: Whether one more socket with this option may bind to the port (socket(7), SO_REUSEADDR).

@@ -105,9 +105,13 @@ public final class SpawnedProcess: Sendable {
     public struct Streams: Sendable {
         let descriptors: [Int32?]
 
+        /// The descriptors that the program has from number 3 on.
+        let passed: [Int32]
+
         /// Creates streams from descriptors, which the caller closes after the start.
-        public init(input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil) {
+        public init(input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil, passed: [Int32] = []) {
             descriptors = [input, output, errors]
+            self.passed = passed
         }
     }
 
@@ -206,8 +210,16 @@ public final class SpawnedProcess: Sendable {
                 )
             }
         }
+        // A number that is to be replaced may be that of another descriptor that is passed.
+        let copies = streams.passed.map { fcntl($0, F_DUPFD_CLOEXEC, 3 + Int32(streams.passed.count)) }
+        defer { for copy in copies { close(copy) } }
+        for (index, copy) in copies.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, copy, 3 + Int32(index))
+        }
         // Libraries open some descriptors without O_CLOEXEC. Closing a closed descriptor is not an error here.
-        for descriptor in openDescriptors { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        for descriptor in openDescriptors where descriptor >= 3 + Int32(copies.count) {
+            posix_spawn_file_actions_addclose(&actions, descriptor)
+        }
         #if !os(Linux)
         if let folder { posix_spawn_file_actions_addchdir_np(&actions, folder.path) }
         #endif

@@ -27,7 +27,7 @@ let package = Package(
         .package(
             name: "signalbox",
             path: "../..",
-            traits: [.trait(name: "WebKitGTK", condition: .when(traits: ["WebKitGTK"]))]
+            traits: [.defaults, .trait(name: "WebKitGTK", condition: .when(traits: ["WebKitGTK"]))]
         ),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),

@@ -73,7 +73,9 @@ private struct Stop: Error {}
 
     @Test func aChangeThatWaitsForALockIsMade() throws {
         let folder = try DatabaseFolder()
-        let (first, second) = (try folder.queue(), try folder.queue(DatabaseOptions(busyTimeout: .seconds(30))))
+        // The one that waits has a lock for a moment each time it tries, so the other one's commit may have to wait as well.
+        let patient = DatabaseOptions(busyTimeout: .seconds(30))
+        let (first, second) = (try folder.queue(patient), try folder.queue(patient))
         let isDone = DispatchSemaphore(value: 0)
         let results = EventList<Bool>()
         try first.write { db in

@@ -27,7 +27,7 @@ let package = Package(
         .package(
             name: "signalbox",
             path: "../..",
-            traits: [.trait(name: "WebKitGTK", condition: .when(traits: ["WebKitGTK"]))]
+            traits: [.defaults, .trait(name: "WebKitGTK", condition: .when(traits: ["WebKitGTK"]))]
         )
     ],
     targets: [

@@ -132,6 +132,37 @@ static inline void clws_writable_stop(struct ev_loop *loop, struct clws_writable
     ev_io_stop(loop, &watcher->io);
 }
 
+// A watcher of a listening socket that the library did not open. The first member is the watcher, as above.
+struct clws_readable {
+    ev_io io;
+    void (*ready)(void *owner);
+    void *owner;
+};
+
+static inline void clws_readable_ready(struct ev_loop *loop, ev_io *io, int events) {
+    struct clws_readable *watcher = (struct clws_readable *)io;
+    (void)loop;
+    (void)events;
+    watcher->ready(watcher->owner);
+}
+
+static inline void clws_readable_start(struct ev_loop *loop, struct clws_readable *watcher, int descriptor) {
+    ev_io_init(&watcher->io, clws_readable_ready, descriptor, EV_READ);
+    ev_io_start(loop, &watcher->io);
+}
+
+static inline void clws_readable_stop(struct ev_loop *loop, struct clws_readable *watcher) {
+    ev_io_stop(loop, &watcher->io);
+}
+
+// Hands a connection to a virtual host, as if one of its own sockets had accepted it. Swift cannot combine the options.
+static inline void clws_adopt(struct lws_vhost *host, int descriptor) {
+    lws_sock_file_fd_type accepted;
+    accepted.sockfd = descriptor;
+    lws_adopt_descriptor_vhost(host, (lws_adoption_type)(LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP | LWS_ADOPT_ALLOW_SSL), accepted,
+                               NULL, NULL);
+}
+
 // libwebsockets continues with files that it could not use.
 
 // The options that disable everything before TLS 1.2 (RFC 8996). Swift cannot import these macros.

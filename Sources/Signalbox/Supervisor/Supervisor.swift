@@ -57,6 +57,8 @@ public final class Supervisor: Service, Sendable {
         var stopsLast: Set<SourceName> = []
         /// The tick at which a drain abandons the remaining arrivals.
         var drainEnd: UInt64?
+        /// What is called when the drain begins.
+        var drainActions: [@Sendable () -> Void] = []
 
         init(starter: AsyncStream<SourceStart>.Continuation, starts: AsyncStream<SourceStart>) {
             self.starter = starter

@@ -58,6 +58,11 @@ extension Supervisor {
         state.withLock { $0.starter }.finish()
     }
 
+    /// Registers a closure that is called once when the drain begins, before the first source stops. It must not block.
+    package func onDrain(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.drainActions.append(action) }
+    }
+
     /// Starts the supervisor's only run, and opens the sources. The caller must call ``run(_:)`` next.
     ///
     /// - Returns: The adapters to run.
@@ -106,13 +111,14 @@ extension Supervisor {
     ///   plugins feed, which the caller must close and stop once all others are settled.
     private func beginDrain() -> (targets: [SourceIntake], pluginFed: [SourceIntake]) {
         let limit = TickCount.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
-        let (intakes, last, pluginFed) = state.withLock { state in
+        let (intakes, last, pluginFed, actions) = state.withLock { state in
             state.phase = .draining
             state.drainEnd = core.now + limit
             let pluginFed = state.pluginFed
             let others = state.sources.all.filter { intake in !pluginFed.contains { $0 === intake } }
-            return (others, state.stopsLast, pluginFed)
+            return (others, state.stopsLast, pluginFed, state.drainActions)
         }
+        for action in actions { action() }
         let targets = intakes.filter { last.contains($0.source) && $0.lifecycle.isRunning }
         let targetIDs = Set(targets.map(ObjectIdentifier.init))
         for intake in intakes {

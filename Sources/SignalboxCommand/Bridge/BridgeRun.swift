@@ -32,18 +32,26 @@ struct BridgeRun {
     /// Runs the page until it ends, and returns the exit status.
     func status() async throws -> CommandStatus {
         switch command.engine {
-        case .jsc:
-            let scripts = try ScriptFiles.read(command.pages)
-            let recorded = try command.expect.map { path throws(NamedFileError) in
-                RecordedRun(try FileContent.bytes(of: path, limit: FileContent.recordLimit))
-            }
-            var page = script.page(running: scripts, isolation: .own)
-            page.endsWhenIdle = true
-            let engine = try JavaScriptCoreEngine(page, logger: logger.withoutSecrets)
-            return try await status(of: engine, recorded: recorded) { engine.scriptErrors }
+        case .jsc: return try await scripts()
         case .webkitgtk: return try await webView()
         case .browser: return try await browser()
         }
+    }
+
+    /// Runs a page without a window.
+    private func scripts() async throws -> CommandStatus {
+        #if JavaScriptCore
+        let scripts = try ScriptFiles.read(command.pages)
+        let recorded = try command.expect.map { path throws(NamedFileError) in
+            RecordedRun(try FileContent.bytes(of: path, limit: FileContent.recordLimit))
+        }
+        var page = script.page(running: scripts, isolation: .own)
+        page.endsWhenIdle = true
+        let engine = try JavaScriptCoreEngine(page, logger: logger.withoutSecrets)
+        return try await status(of: engine, recorded: recorded) { engine.scriptErrors }
+        #else
+        throw CommandFailure(missing: .javaScriptCore, for: "the engine jsc")
+        #endif
     }
 
     /// Logs the engine's limitations and runs the page.
@@ -138,7 +146,7 @@ extension BridgeRun {
     private func webView() async throws -> CommandStatus {
         throw CommandFailure(
             .unavailable,
-            "this signalbox was built without web views; build it with: swift build --traits WebKitGTK (requires "
+            "this signalbox was built without web views; build it with: swift build --traits default,WebKitGTK (requires "
                 + "libwebkit2gtk-4.1-dev), or use --engine browser"
         )
     }

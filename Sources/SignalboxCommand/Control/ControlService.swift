@@ -98,6 +98,7 @@ final class ControlService: Sendable {
 
     private func drain(_ connection: ControlConnection) async {
         logger.notice("a command asked for the end of the program")
+        await InheritedSockets.shared.leave()
         supervisor.shutDown()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in

@@ -20,7 +20,9 @@ enum Target: Sendable {
         switch adapter {
         case let server as WebSocketServer: self = .chat(server)
         case let feed as WebSocketFeed: self = .feed(feed)
+        #if JavaScriptCore
         case let engine as JavaScriptCoreEngine: self = .page(engine.page)
+        #endif
         case let push as MQTTPushAdapter:
             guard let publisher = push.publisher else { return nil }
             self = .broker(publisher)

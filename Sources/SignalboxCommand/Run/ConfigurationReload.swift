@@ -28,6 +28,7 @@ final class ConfigurationReload: Sendable {
     private let supervisor: Supervisor
     private let builder: SupervisorBuilder
     private let logger: Logger
+    private let manager: ServiceManager?
     private let state: Mutex<State>
     /// The queue for reading files. Reading can be slow, and a task must not block on it.
     private let queue = DispatchQueue(label: "signalbox.reload")
@@ -39,7 +40,15 @@ final class ConfigurationReload: Sendable {
     ///   - serving: The options of `serve`, if the program was started with `serve`.
     ///   - supervisor: The supervisor that runs the builder's configuration.
     ///   - builder: The builder that created the supervisor. Later configurations use its append logs.
-    init(file: String, serving: ServeRequest?, supervisor: Supervisor, builder: SupervisorBuilder) {
+    ///   - manager: Who is told when a reload begins and ends.
+    init(
+        file: String,
+        serving: ServeRequest?,
+        supervisor: Supervisor,
+        builder: SupervisorBuilder,
+        manager: ServiceManager? = nil
+    ) {
+        self.manager = manager
         self.file = file
         self.serving = serving
         self.supervisor = supervisor
@@ -86,6 +95,8 @@ final class ConfigurationReload: Sendable {
             logger.notice("reload ignored: the program is draining", metadata: ["file": "\(file)"])
             return .ending
         }
+        manager?.reloading()
+        defer { manager?.ready() }
         return await reload()
     }
 

@@ -1,3 +1,4 @@
+import AdapterSupport
 import ArgumentParser
 import Logging
 import Signalbox
@@ -59,6 +60,9 @@ struct RunArguments: ParsableArguments {
         let logger = Logger(threshold: level)
         // SIGHUP is handled before anything else, because an unhandled SIGHUP ends the program.
         let hangups = SignalWatch.hangups()
+        do throws(InheritedSocketError) { try InheritedSockets.shared.adoptAnnounced() } catch {
+            throw CommandFailure(.cannotListen, "\(error)")
+        }
         var configuration = try ConfigurationFile.read(file, for: .run)
         logger.warn(of: configuration.warnings, in: file)
         try serving?.apply(to: &configuration, file: file)
@@ -92,15 +96,16 @@ struct RunArguments: ParsableArguments {
         if outcomes { onOutcome = { output.offer(OutcomeLine(settled: $0).runLine) } }
         let supervisor = try builder.supervisor(onOutcome: onOutcome)
         var observers = RunObservers(of: supervisor, configuration, logger: logger)
-        builder.health = observers.observation?.health
+        builder.health = observers.health
         builder.runsCommands = true
-        try builder.addSources(to: supervisor)
+        let adapters = try builder.addSources(to: supervisor)
         if let listening { builder.onChat = { listening.expect($0, isFirst: false) } }
         let reload = ConfigurationReload(
             file: start.file,
             serving: start.serving,
             supervisor: supervisor,
-            builder: builder
+            builder: builder,
+            manager: observers.manager
         )
         try await observers.start(supervisor, file: start.file, builder, reload, level: start.level)
         let processes = builder.processes
@@ -110,11 +115,13 @@ struct RunArguments: ParsableArguments {
         session.onEnd = { failure in
             if let failure { DiagnosticOutput.shared.report("\(failure)") } else { logger.info("drained") }
         }
-        let end = await session.run(stop: listening?.failures ?? AsyncStream { _ in }) {
+        let end = await session.run(stop: listening?.failures ?? AsyncStream { _ in }) { [observers] in
             async let programs: Void = processes.run()
+            async let manager: Void = observers.serve(adapters, supervisor, logger: logger)
             async let notes: Void? = listening?.serve()
             await reload.serve(hangups)
             await notes
+            await manager
             await programs
         }
         var summary = RunSummary(report: supervisor.report, droppedLines: output.droppedLines, reloads: reload.counts)

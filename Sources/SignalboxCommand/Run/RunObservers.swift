@@ -1,12 +1,18 @@
+import AdapterSupport
 import Logging
 import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// What lets others look at a run, and command it: `observe`, `otlp` and `control`, as far as the configuration has them.
+/// What lets others look at a run, and command it: `observe`, `otlp` and `control`, as far as the configuration has them,
+/// and the service manager, if one started the program.
 struct RunObservers {
     /// `nil` if nobody can look.
     let observation: Observation?
+    /// What watches the sources, or `nil` if nobody wants to know.
+    let health: HealthWatch?
+    /// `nil` if no service manager started the program.
+    let manager = ServiceManager.announced()
     private let configuration: RunConfiguration
     private let telemetry: Telemetry?
     private var attachment: ListenerAttachment?
@@ -20,6 +26,17 @@ struct RunObservers {
         let isMeasured = configuration.observe != nil || configuration.otlp != nil || showsHistory
         observation = isMeasured ? Observation(of: supervisor, keepsHistory: showsHistory) : nil
         telemetry = Telemetry(configuration.otlp, observation, of: supervisor, logger: logger)
+        if let observation {
+            health = observation.health
+        } else {
+            let watch = manager.map { _ in HealthWatch() }
+            if let watch { supervisor.observe(reports: watch) }
+            health = watch
+        }
+        supervisor.onDrain { [manager] in
+            manager?.stopping()
+            InheritedSockets.shared.release()
+        }
     }
 
     /// Begins to answer and to export.
@@ -57,6 +74,25 @@ struct RunObservers {
             throw error
         }
         self.service = service
+    }
+
+    /// Keeps the service manager informed until the task is cancelled.
+    ///
+    /// - Parameter adapters: The sources of the first configuration.
+    func serve(_ adapters: [any Adapter], _ supervisor: Supervisor, logger: Logger) async {
+        let servers = adapters.compactMap { $0 as? any ListeningAdapter }
+        for server in servers { _ = await server.port() }
+        guard !Task.isCancelled else { return }
+        for address in InheritedSockets.shared.unused {
+            logger.warning(
+                "a socket that was passed to the program is not used",
+                metadata: [
+                    "problem": "no listener of the configuration has the address \(address)",
+                    "advice": "make the addresses of the configuration and of the socket unit equal",
+                ]
+            )
+        }
+        if let manager, let health { await manager.serve(supervisor, health) }
     }
 
     /// Tells those who wait for the end of the run how it ended, and ends.

@@ -81,10 +81,13 @@ struct SendCommand: ReportingCommand {
     }
 
     private func body(_ limits: MessageLimits) async throws -> [UInt8] {
-        let bytes =
-            try await content.source?
-            .bytes(limit: limits.bytes, what: content.inputName, tooLarge: .invalidConfiguration) ?? []
-        guard content.source == nil || !bytes.isEmpty else {
+        guard let source = content.source else { return [] }
+        let bytes = try await source.bytes(
+            limit: limits.bytes,
+            what: content.inputName,
+            tooLarge: .invalidConfiguration
+        )
+        guard !bytes.isEmpty else {
             throw CommandFailure(.invalidConfiguration, "the body is empty; write null, or remove the option")
         }
         return bytes

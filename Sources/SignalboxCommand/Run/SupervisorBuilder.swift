@@ -32,7 +32,7 @@ struct SupervisorBuilder {
     var sessions = BrokerSessions()
     /// Whether commands and a console can ask the program, as `control` and `observe` say.
     var runsCommands = false
-    /// What watches the sources' connections, if the program is observed.
+    /// What watches the sources' connections, if anyone wants to know.
     var health: HealthWatch?
     /// The open store of the configuration. If `nil`, all messages are kept in memory, and no source has a journal.
     var store: Store?
@@ -54,11 +54,17 @@ struct SupervisorBuilder {
 
     /// Adds every configured source to the supervisor.
     ///
+    /// - Returns: Their adapters.
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError`, `WebSocketChatError` or `RegistrationError`.
-    func addSources(to supervisor: Supervisor) throws {
+    @discardableResult func addSources(to supervisor: Supervisor) throws -> [any Adapter] {
         supervisor.stopLast(configuration.targets)
-        for source in configuration.sources { try add(try adapter(of: source), of: source, to: supervisor) }
+        let adapters = try configuration.sources.map { source in
+            let adapter = try adapter(of: source)
+            try add(adapter, of: source, to: supervisor)
+            return adapter
+        }
         try addProcessMessages(to: supervisor)
+        return adapters
     }
 
     /// Adds the source of what processes and commands send, if there may be any and the source is not there yet.
@@ -122,8 +128,12 @@ struct SupervisorBuilder {
             sessions.addFormerTopics(to: &push)
             return try MQTTPushAdapter(push, logger: logger)
         case .script(let script):
+            #if JavaScriptCore
             let scripts = opensFiles ? try ScriptFiles.read(script.files) : []
             return try JavaScriptCoreEngine(script.page(running: scripts), logger: logger.withoutSecrets)
+            #else
+            throw CommandFailure(missing: .javaScriptCore, for: "the source '\(source.name)'")
+            #endif
         case .links(let links):
             if opensFiles, let file = links.file { try InputDescriptor.checkReadable(file) }
             return LinkAdapter(links, source: source.name, logger: logger)

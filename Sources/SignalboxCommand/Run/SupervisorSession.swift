@@ -44,6 +44,7 @@ struct SupervisorSession {
                 guard let status = await signals.interruption(timeout: timeout) else { return }
                 interruption.set(status)
                 onInterruption(status)
+                await InheritedSockets.shared.leave()
                 supervisor.shutDown()
             }
             group.addTask { for await _ in stop { supervisor.shutDown() } }

@@ -21,7 +21,7 @@ struct OTLPResource: Sendable {
             entry.add(scopes, objects: [resource]) { _, scope in
                 scope.add("scope") {
                     $0.add("name", "signalbox")
-                    $0.add("version", SignalboxTool.version)
+                    $0.add("version", BuildInformation.version)
                 }
                 write(&scope)
             }
@@ -32,8 +32,8 @@ struct OTLPResource: Sendable {
     private var attributes: [(String, SpanAttribute)] {
         [
             ("service.name", .string(service)), ("service.instance.id", .string(instance)),
-            ("service.version", .string(SignalboxTool.version)), ("telemetry.sdk.language", .string("swift")),
-            ("telemetry.sdk.name", .string("signalbox")), ("telemetry.sdk.version", .string(SignalboxTool.version)),
+            ("service.version", .string(BuildInformation.version)), ("telemetry.sdk.language", .string("swift")),
+            ("telemetry.sdk.name", .string("signalbox")), ("telemetry.sdk.version", .string(BuildInformation.version)),
         ]
     }
 

@@ -43,6 +43,13 @@ package protocol ConnectingAdapter: Adapter {
     var connectionProblem: String? { get }
 }
 
+/// An adapter whose clients connect to it.
+package protocol ListeningAdapter: ConnectingAdapter {
+    /// Waits until the run that is in progress or begins next listens. Returns its port, or `nil` if the run has ended or the
+    /// calling task is cancelled.
+    func port() async -> UInt16?
+}
+
 /// The capabilities of a kind of source, which the supervisor and the conformance suite read.
 public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     /// The bits of the set, with one bit for each feature.

@@ -205,6 +205,7 @@ import Testing
         "Sources/SignalboxCommand/Run/AbandonedSession.swift",
         "Sources/SignalboxCommand/Run/ConfigurationReload.swift",
         "Sources/SignalboxCommand/Run/RunCommand.swift",
+        "Sources/SignalboxCommand/Run/RunObservers.swift",
         "Sources/SignalboxCommand/Steps/ChainPlugin.swift",
         "Sources/SignalboxCommand/Telemetry/OTLPConnection.swift",
         "adapters/AdapterSupport/AdapterLog.swift",

@@ -30,24 +30,32 @@ package enum StreamSocket {
         return made < 0 ? nil : OwnedDescriptor(made)
         #else
         let made = socket(family, type, 0)
-        return made < 0 ? nil : prepared(made)
+        guard made >= 0 else { return nil }
+        prepare(made)
+        return OwnedDescriptor(made)
         #endif
     }
 
     /// Accepts a connection, or returns `nil` with the reason in `errno`.
     package static func accept(on listener: OwnedDescriptor) -> OwnedDescriptor? {
-        let made = AdapterSupport.accept(listener.number, nil, nil)
-        return made < 0 ? nil : prepared(made)
+        let made = acceptedNumber(on: listener)
+        return made < 0 ? nil : OwnedDescriptor(made)
     }
 
-    private static func prepared(_ made: Int32) -> OwnedDescriptor {
+    /// Accepts a connection, and returns its descriptor, which the caller owns; or -1 with the reason in `errno`.
+    package static func acceptedNumber(on listener: OwnedDescriptor) -> Int32 {
+        let made = AdapterSupport.accept(listener.number, nil, nil)
+        if made >= 0 { prepare(made) }
+        return made
+    }
+
+    private static func prepare(_ made: Int32) {
         _ = fcntl(made, F_SETFD, FD_CLOEXEC)
         _ = fcntl(made, F_SETFL, O_NONBLOCK)
         #if !os(Linux)
         var yes: Int32 = 1
         setsockopt(made, SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size))
         #endif
-        return OwnedDescriptor(made)
     }
 
     /// Sends as many bytes as the system takes at once. Returns their number, or -1 with the reason in `errno`.

@@ -20,7 +20,7 @@ public import WebSocketChat
 /// that was handled is not handled again, and its answer is repeated.
 ///
 /// The listener's thread serves all requests. This type is safe to use from any thread.
-public final class HTTPActionServer: ConnectingAdapter {
+public final class HTTPActionServer: ListeningAdapter {
     /// The server's configuration.
     public let configuration: HTTPActionConfiguration
     /// The listener that the server uses.

@@ -19,7 +19,7 @@ import Synchronization
 /// described in ``WebSocketServerConfiguration``.
 ///
 /// Each run has a single thread, which serves all connections. This type is safe to use from any thread.
-public final class WebSocketServer: ConnectingAdapter {
+public final class WebSocketServer: ListeningAdapter {
     /// The server's configuration.
     public let configuration: WebSocketServerConfiguration
     let hub: ChatHub

@@ -64,7 +64,7 @@ final class StatusReports: Sendable {
         let process = ProcessMetrics.now
         let state = supervisor.isEnding ? "draining" : observation.health.isStarting ? "starting" : "running"
         return ProgramStatus.Program(
-            version: SignalboxTool.version,
+            version: BuildInformation.version,
             pid: Int(getpid()),
             configuration: file,
             state: state,

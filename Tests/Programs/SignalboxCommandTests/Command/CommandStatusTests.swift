@@ -273,10 +273,11 @@ import Testing
         #expect(!finished.errors.isEmpty && !finished.errors.joined().contains("canary-4711"), "\(finished.errors)")
     }
 
-    @Test func theVersionIsOneLine() async throws {
+    @Test func theVersionHasCommitAndTraits() async throws {
         let finished = try await CommandProcess.run(["--version"])
         #expect(finished.status == 0)
-        #expect(finished.output == ["signalbox \(SignalboxTool.version)"])
+        let expected = ["signalbox \(BuildInformation.version)", "commit unknown", "traits \(BuildInformation.traits)"]
+        #expect(finished.output == expected)
         #expect(finished.errors.isEmpty)
     }
 

@@ -151,7 +151,7 @@ import Testing
         try await Self.with { trial in
             let finished = try await trial.run(["bridge", "page.html", "--engine", "webkitgtk"])
             #expect(finished.status == CommandStatus.unavailable.rawValue)
-            #expect(finished.errors.contains { $0.contains("--traits WebKitGTK") })
+            #expect(finished.errors.contains { $0.contains("--traits default,WebKitGTK") })
         }
     }
     #endif

@@ -102,16 +102,16 @@ import Tracing
             "links":[{"traceId":"\(SentTrace.trace)","spanId":"\(SentTrace.span)"}],"status":{"message":"why","code":2}}
             """
         let request = OTLPResource(service: "kiosk", instance: "i").request(ended.all)
-        let spans = #"{"scope":{"name":"signalbox","version":"\#(SignalboxTool.version)"},"spans":[\#(expected)]}"#
+        let spans = #"{"scope":{"name":"signalbox","version":"\#(BuildInformation.version)"},"spans":[\#(expected)]}"#
         #expect(try Self.json(request) == Self.json(Array(Self.whole("Spans", spans).utf8)))
     }
 
     /// A request of one scope.
     private static func whole(_ name: String, _ scope: String) -> String {
         let attributes = [
-            ("service.name", "kiosk"), ("service.instance.id", "i"), ("service.version", SignalboxTool.version),
+            ("service.name", "kiosk"), ("service.instance.id", "i"), ("service.version", BuildInformation.version),
             ("telemetry.sdk.language", "swift"), ("telemetry.sdk.name", "signalbox"),
-            ("telemetry.sdk.version", SignalboxTool.version),
+            ("telemetry.sdk.version", BuildInformation.version),
         ].map { #"{"key":"\#($0)","value":{"stringValue":"\#($1)"}}"# }.joined(separator: ",")
         return #"{"resource\#(name)":[{"resource":{"attributes":[\#(attributes)]},"scope\#(name)":[\#(scope)]}]}"#
     }
@@ -151,7 +151,7 @@ import Tracing
         let times = #""startTimeUnixNano":"3","timeUnixNano":"9""#
         let sum = #""aggregationTemporality":2,"isMonotonic":true"#
         let scope = """
-            {"scope":{"name":"signalbox","version":"\(SignalboxTool.version)"},"metrics":[
+            {"scope":{"name":"signalbox","version":"\(BuildInformation.version)"},"metrics":[
             {"name":"a_total","description":"all","sum":{"dataPoints":[
             {"attributes":[{"key":"source","value":{"stringValue":"push"}}],\(times),"asInt":"9223372036854775807"},
             {"attributes":[],\(times),"asInt":"1"}],\(sum)}},

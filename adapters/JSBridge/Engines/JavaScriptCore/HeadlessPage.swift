@@ -1,3 +1,4 @@
+#if JavaScriptCore
 import AdapterSupport
 import Logging
 import SignalboxCore
@@ -258,3 +259,4 @@ struct TimerQueue {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if JavaScriptCore
 import AdapterSupport
 public import Logging
 public import SignalboxCore
@@ -153,3 +154,4 @@ extension JavaScriptCoreEngine: RestoringAdapter {
         PageBatch.restoring(messages, of: source, limits: configuration.limits, at: now)
     }
 }
+#endif

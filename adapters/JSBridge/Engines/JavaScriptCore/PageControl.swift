@@ -1,3 +1,4 @@
+#if JavaScriptCore
 import AdapterSupport
 import SignalboxCore
 import Synchronization
@@ -140,3 +141,4 @@ extension PageControl {
         return now % 2 == 1 ? used - seen.used : .zero
     }
 }
+#endif

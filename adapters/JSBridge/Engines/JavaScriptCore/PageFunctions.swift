@@ -1,3 +1,4 @@
+#if JavaScriptCore
 import AdapterSupport
 import Logging
 import SignalboxCore
@@ -191,3 +192,4 @@ extension PageFunctions {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if JavaScriptCore
 import AdapterSupport
 import SignalboxCore
 
@@ -168,3 +169,4 @@ final class PageRun {
         waiting = []
     }
 }
+#endif

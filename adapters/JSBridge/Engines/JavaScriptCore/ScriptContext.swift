@@ -1,3 +1,4 @@
+#if JavaScriptCore
 #if canImport(JavaScriptCore)
 import JavaScriptCore
 #else
@@ -208,3 +209,4 @@ struct NativeCall {
         position < arguments.count ? arguments[position] : nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if JavaScriptCore
 import SignalboxCore
 
 #if canImport(JavaScriptCore)
@@ -83,3 +84,4 @@ struct ScriptText: ~Copyable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if JavaScriptCore
 #if canImport(JavaScriptCore)
 import JavaScriptCore
 
@@ -162,3 +163,4 @@ struct HeapWatch {
         return context.memoryInUse().map { $0.afterCollection > limit } ?? false
     }
 }
+#endif

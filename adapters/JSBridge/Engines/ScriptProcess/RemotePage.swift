@@ -1,3 +1,4 @@
+#if JavaScriptCore
 import AdapterSupport
 import Logging
 import SignalboxCore
@@ -192,3 +193,4 @@ final class RemotePage {
         }
     }
 }
+#endif

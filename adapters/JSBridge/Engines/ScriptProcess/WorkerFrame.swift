@@ -1,3 +1,4 @@
+#if JavaScriptCore
 import AdapterSupport
 import SignalboxCore
 
@@ -184,3 +185,4 @@ extension WorkerFrame {
         return .failed(Outcome.Failure(text(1) == "timeout" ? .timeout : .threw, detail: "the plugin failed"))
     }
 }
+#endif

@@ -25,6 +25,8 @@ final class LibraryLoop: ServiceLoop {
     // The library sets this pointer to NULL when the context is destroyed.
     private let contextPointer: UnsafeMutablePointer<OpaquePointer?>
     let eventLoop: EventLoop
+    /// Accepts connections, if the library does not listen by itself.
+    var acceptor: LibraryAcceptor?
     private let stopping = LibraryTimer()
     private let ticking = LibraryTimer()
     private var shouldStop = false
@@ -124,6 +126,7 @@ final class LibraryLoop: ServiceLoop {
             watchPaused()
             watchExchanges()
             closeOverdueHTTP()
+            if !queue.isStopping { acceptor?.start() }
             for site in sites.all { site.events.ticked() }
             cutLeavingSites()
             tick()
@@ -137,6 +140,7 @@ final class LibraryLoop: ServiceLoop {
         }
         stopping.stop(context)
         ticking.stop(context)
+        acceptor?.stop()
         isDestroying = true
         eventLoop.stop()
         ContextFactory.destroy(context)

@@ -2,7 +2,7 @@ import AdapterSupport
 import CLibwebsockets
 
 extension LibraryLoop {
-    /// Starts listening.
+    /// Starts listening, on the socket that was passed to the process for this address, if there is one.
     ///
     /// - Returns: The port.
     func listen() throws(TransportError) -> UInt16 {
@@ -14,9 +14,10 @@ extension LibraryLoop {
         {
             throw TransportError(code: .unusableCertificate, description: problem)
         }
+        let inherited = InheritedSockets.shared.socket(endpoint.address, endpoint.port)
         var info = lws_context_creation_info()
-        info.port = Int32(endpoint.port)
-        info.iface = tables.keep(endpoint.address)
+        info.port = inherited == nil ? Int32(endpoint.port) : CONTEXT_PORT_NO_LISTEN_SERVER
+        if inherited == nil { info.iface = tables.keep(endpoint.address) }
         info.vhost_name = tables.keep("server")
         info.protocols = UnsafePointer(tables.protocols)
         info.retry_and_idle_policy = UnsafePointer(tables.policy)
@@ -38,6 +39,14 @@ extension LibraryLoop {
             info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
         }
         guard let host = lws_create_vhost(context, &info) else { throw LibraryLoop.notListening(endpoint) }
+        if let inherited {
+            guard let acceptor = LibraryAcceptor(inherited, for: host, of: self) else {
+                throw LibraryLoop.notListening(endpoint)
+            }
+            self.acceptor = acceptor
+            acceptor.start()
+            return acceptor.port
+        }
         let port = lws_get_vhost_listen_port(host)
         guard port > 0, let port = UInt16(exactly: port) else { throw LibraryLoop.notListening(endpoint) }
         return port
