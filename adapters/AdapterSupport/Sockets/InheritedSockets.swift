@@ -18,15 +18,18 @@ package final class InheritedSockets: Sendable {
     private struct Entry {
         let endpoint: Endpoint
         let socket: OwnedDescriptor
+        /// Whether a listener has it now.
+        var isTaken = false
+        /// Whether a listener has ever had it.
         var isUsed = false
     }
 
-    /// The sockets of the process. There are none before ``adopt(count:)``.
+    /// The sockets of the process. There are none before ``adoptAnnounced()``.
     package static let shared = InheritedSockets()
     /// The maximum number of sockets.
-    package static let limit = 64
+    private static let limit = 64
     /// The number of the first descriptor (sd_listen_fds(3), `SD_LISTEN_FDS_START`).
-    package static let firstDescriptor: Int32 = 3
+    private static let firstDescriptor: Int32 = 3
 
     /// How long the clients of accepted connections have to send their first requests.
     private static let firstRequestTime = Duration.milliseconds(250)
@@ -72,16 +75,27 @@ package final class InheritedSockets: Sendable {
 
     // MARK: - Use
 
-    /// Returns the socket for an address and a port, or `nil` if none was passed. The owner keeps the socket's queue.
+    /// Takes the socket for an address and a port until ``giveBack(_:)``, so that no other listener gets a share of its
+    /// connections. Returns `nil` if none was passed, or if it is taken.
     ///
     /// - Parameter address: A numeric address, or `nil` for every address of the machine.
-    package func socket(_ address: String?, _ port: UInt16) -> OwnedDescriptor? {
+    package func take(_ address: String?, _ port: UInt16) -> OwnedDescriptor? {
         let bytes = address.map(InheritedSockets.bytes) ?? []
         return entries.withLock { entries in
-            let index = entries.firstIndex { $0.endpoint.port == port && $0.endpoint.address == bytes }
+            let index = entries.firstIndex {
+                !$0.isTaken && $0.endpoint.port == port && $0.endpoint.address == bytes
+            }
             guard let index else { return nil }
+            entries[index].isTaken = true
             entries[index].isUsed = true
             return entries[index].socket
+        }
+    }
+
+    /// Lets the next listener have the socket. Its queue stays.
+    package func giveBack(_ socket: OwnedDescriptor) {
+        entries.withLock { entries in
+            for index in entries.indices where entries[index].socket === socket { entries[index].isTaken = false }
         }
     }
 

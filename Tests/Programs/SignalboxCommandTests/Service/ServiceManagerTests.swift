@@ -45,6 +45,39 @@ import Testing
         }
     }
 
+    /// The listener that a reload starts has the socket of the one that it replaces.
+    @Test func aReloadKeepsTheSocket() async throws {
+        try await ServiceTrial.with(Self.configuration) { trial in
+            let process = try trial.start()
+            _ = try #require(await process.errors.line(with: "listening on"))
+            let changed = Self.configuration(port: trial.port).replacing(
+                "anyone: true",
+                with: "anyone: true, waiting: 7"
+            )
+            try trial.write(changed)
+            process.signal(SIGHUP)
+            _ = try #require(await process.errors.line(with: "listening on"))
+            #expect(try #require(await trial.post()).hasPrefix("HTTP/1.1 200 OK"))
+        }
+    }
+
+    /// Two listeners would each get some of the connections.
+    @Test func aSocketHasOneListener() async throws {
+        let sources = { (port: UInt16) in
+            """
+            sources:
+              orders: { http: { port: \(port), anyone: true } }
+              returns: { http: { port: \(port), anyone: true } }
+            plugins:
+              - { action: order, use: reply, value: 1, from: [orders, returns] }
+            """
+        }
+        try await ServiceTrial.with(sources) { trial in
+            let process = try trial.start()
+            _ = try #require(await process.errors.line(with: "the port is in use"))
+        }
+    }
+
     /// Clients that connect while nobody accepts wait in the socket's queue.
     @Test func noConnectionIsRefusedInTwentyRestarts() async throws {
         try await ServiceTrial.with(Self.configuration) { trial in

@@ -26,6 +26,7 @@ final class LibraryAcceptor {
     }
 
     deinit {
+        InheritedSockets.shared.giveBack(socket)
         watcher.deallocate()
     }
 

@@ -14,7 +14,9 @@ extension LibraryLoop {
         {
             throw TransportError(code: .unusableCertificate, description: problem)
         }
-        let inherited = InheritedSockets.shared.socket(endpoint.address, endpoint.port)
+        var inherited = InheritedSockets.shared.take(endpoint.address, endpoint.port)
+        // Unless an acceptor has taken it over.
+        defer { if let inherited { InheritedSockets.shared.giveBack(inherited) } }
         var info = lws_context_creation_info()
         info.port = inherited == nil ? Int32(endpoint.port) : CONTEXT_PORT_NO_LISTEN_SERVER
         if inherited == nil { info.iface = tables.keep(endpoint.address) }
@@ -39,10 +41,11 @@ extension LibraryLoop {
             info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
         }
         guard let host = lws_create_vhost(context, &info) else { throw LibraryLoop.notListening(endpoint) }
-        if let inherited {
-            guard let acceptor = LibraryAcceptor(inherited, for: host, of: self) else {
+        if let socket = inherited {
+            guard let acceptor = LibraryAcceptor(socket, for: host, of: self) else {
                 throw LibraryLoop.notListening(endpoint)
             }
+            inherited = nil
             self.acceptor = acceptor
             acceptor.start()
             return acceptor.port
