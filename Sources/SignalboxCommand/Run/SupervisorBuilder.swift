@@ -30,6 +30,9 @@ struct SupervisorBuilder {
     let processes = ProcessTable()
     /// The sessions of the configuration in use. They are empty for the first configuration.
     var sessions = BrokerSessions()
+    /// How much longer the supervisor waits for a plugin that ends its calls itself. The plugin's own reason names the step and the
+    /// program, so that it should win on a busy machine too.
+    var grace = Duration.seconds(5)
     /// Whether commands and a console can ask the program, as `control` and `observe` say.
     var runsCommands = false
     /// What watches the sources' connections, if anyone wants to know.
@@ -147,16 +150,13 @@ struct SupervisorBuilder {
         }
     }
 
-    /// How much longer the supervisor waits for a plugin that ends its calls itself.
-    private static let grace = Duration.seconds(1)
-
     /// Returns the registration for the plugin that the section describes.
     ///
     /// - Throws: ``AppendLogError`` if the file of a `file` plugin could not be opened.
     func registration(of section: PluginSection) throws(AppendLogError) -> Registration {
         let use = section.use
         let options = PluginOptions<RawBody>(
-            timeout: section.timeout + (use.endsCalls ? SupervisorBuilder.grace : .zero),
+            timeout: section.timeout + (use.endsCalls ? grace : .zero),
             order: section.order.lane,
             maxConcurrent: min(section.maxConcurrent * use.processes, 10_000),
             retry: section.retry,

@@ -75,11 +75,12 @@ enum StepFixture {
         together: Bool = true
     ) async throws -> [Outcome] {
         let found = try configuration(steps, keys)
-        let builder = SupervisorBuilder(
+        var builder = SupervisorBuilder(
             configuration: found,
             printing: nil,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
+        builder.grace = .seconds(600)
         let supervisor = try builder.supervisor(onOutcome: nil)
         let adapter = MessagesAdapter(try bodies.map { try message($0, in: found).arrival }, together: together)
         try supervisor.add(adapter)
