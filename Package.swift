@@ -43,13 +43,19 @@ let package = Package(
         .executable(name: "RecordingPublisher", targets: ["RecordingPublisher"]),
     ],
     traits: [
-        .default(enabledTraits: ["JavaScriptCore"]),
+        .default(enabledTraits: ["JavaScriptCore", "MQTT", "Store", "WebSocket"]),
         .trait(
             name: "JavaScriptCore",
             description: "JSBridge's pages without a window: needs libjavascriptcoregtk-4.1-dev on Linux"
         ),
+        .trait(name: "MQTT", description: "MQTTPush's connections to brokers, and the commands that use them"),
         .trait(name: "Macros", description: "The macro @ActionBody of SignalboxCore: builds swift-syntax"),
+        .trait(name: "Store", description: "SignalboxStore: needs libsqlite3-dev on Linux"),
         .trait(name: "WebKitGTK", description: "JSBridge's web view on Linux: needs libwebkit2gtk-4.1-dev"),
+        .trait(
+            name: "WebSocket",
+            description: "WebSocketChat's connections, and what serves HTTP: needs libwebsockets-dev on Linux"
+        ),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -110,7 +116,11 @@ let package = Package(
             pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]
         ),
-        .target(name: "SQLiteDatabase", dependencies: ["CSQLite"], swiftSettings: stayOnCaller),
+        .target(
+            name: "SQLiteDatabase",
+            dependencies: [.target(name: "CSQLite", condition: .when(traits: ["Store"]))],
+            swiftSettings: stayOnCaller
+        ),
         .target(
             name: "SignalboxStore",
             dependencies: ["SignalboxCore", "SQLiteDatabase"],
@@ -224,7 +234,9 @@ let package = Package(
         .target(
             name: "WebSocketChat",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SecureTransport", "CLibwebsockets", "CZlib",
+                "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SecureTransport",
+                .target(name: "CLibwebsockets", condition: .when(traits: ["WebSocket"])),
+                .target(name: "CZlib", condition: .when(traits: ["WebSocket"])),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],

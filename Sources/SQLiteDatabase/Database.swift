@@ -1,3 +1,4 @@
+#if Store
 internal import CSQLite
 
 /// How a connection is opened.
@@ -226,3 +227,4 @@ extension Database {
         throw DatabaseError(.abort, "the transaction was rolled back")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Store
 internal import CSQLite
 
 /// What SQLite reports, in its own numbers (https://sqlite.org/rescode.html).
@@ -67,3 +68,4 @@ package struct DatabaseError: Error, Sendable, Hashable, CustomStringConvertible
 
     static let closed = DatabaseError(.misuse, "the connection is closed")
 }
+#endif

@@ -1,3 +1,4 @@
+#if Store
 import Synchronization
 
 /// One connection that changes a file with a write-ahead log, and a few that read it meanwhile.
@@ -76,3 +77,4 @@ package final class DatabasePool: DatabaseReader {
 
     private func endRead(_ index: Int) { unfinishedReads.withLock { $0[index] -= 1 } }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Store
 internal import Dispatch
 
 /// What can read a database.
@@ -55,3 +56,4 @@ package final class DatabaseQueue: DatabaseReader, @unchecked Sendable {
         queue.async { [self] in body(database) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Store
 internal import CSQLite
 
 /// The current row of a statement. It is lent to a closure, and its values are read from SQLite's own memory.
@@ -113,3 +114,4 @@ extension Database {
         try fetchOne(sql: sql, arguments: arguments) { $0.number(at: 0) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Store
 internal import CSQLite
 
 /// A value that can be bound to a parameter of a statement.
@@ -147,3 +148,4 @@ extension [UInt8]: StatementArgument {
         try result.get()
     }
 }
+#endif

@@ -5,7 +5,16 @@ enum BuildInformation {
     /// The traits of the package that decide what the command can do.
     enum Trait: String {
         case javaScriptCore = "JavaScriptCore"
+        case mqtt = "MQTT"
+        case store = "Store"
         case webKitGTK = "WebKitGTK"
+        case webSocket = "WebSocket"
+
+        /// Returns why a program without the trait cannot do something, and what to do.
+        func absence(for what: String) -> String {
+            "this signalbox was built without \(rawValue), which \(what) needs; install one with the default traits, or build it "
+                + "with: swift build --traits default"
+        }
     }
 
     /// The version of the program and its libraries.
@@ -21,8 +30,17 @@ enum BuildInformation {
         #if JavaScriptCore
         names.append(.javaScriptCore)
         #endif
+        #if MQTT
+        names.append(.mqtt)
+        #endif
+        #if Store
+        names.append(.store)
+        #endif
         #if WebKitGTK
         names.append(.webKitGTK)
+        #endif
+        #if WebSocket
+        names.append(.webSocket)
         #endif
         return names.isEmpty ? "none" : names.map(\.rawValue).joined(separator: " ")
     }
@@ -37,10 +55,6 @@ enum BuildInformation {
 extension CommandFailure {
     /// The program cannot do something because it was built without a trait.
     init(missing trait: BuildInformation.Trait, for what: String) {
-        self.init(
-            .invalidConfiguration,
-            "this signalbox was built without \(trait.rawValue), which \(what) needs; install one with the default traits, "
-                + "or build it with: swift build --traits default"
-        )
+        self.init(.invalidConfiguration, trait.absence(for: what))
     }
 }

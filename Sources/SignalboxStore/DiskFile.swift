@@ -1,3 +1,4 @@
+#if Store
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -68,3 +69,4 @@ final class DiskFile {
 private func platformRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     read(descriptor, buffer, count)
 }
+#endif

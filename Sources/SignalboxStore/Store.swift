@@ -1,3 +1,4 @@
+#if Store
 internal import SQLiteDatabase
 public import SignalboxCore
 
@@ -299,3 +300,4 @@ extension HandledID {
         )
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if Store
 internal import SQLiteDatabase
-public import SignalboxCore
+import SignalboxCore
 
 /// Looks into a store's file and changes its dead letters, even while another process runs with the store.
 ///
@@ -48,26 +49,6 @@ public final class StoreAdministration: Sendable {
 
 // MARK: - The whole file
 
-/// What a store contains.
-public struct StoreInfo: Sendable, Hashable {
-    /// The version of the file's tables.
-    public var version = 0
-    /// The size of the file and its write-ahead log, in bytes.
-    public var fileBytes = 0
-    /// The unfinished messages of each source with a journal.
-    public var journal: [SourceName: JournalUse] = [:]
-    /// The number of dead letters.
-    public var deadLetters = 0
-    /// The size of the dead letters' original messages, in bytes.
-    public var deadLetterBytes = 0
-    /// The number of dead letters that are to be replayed.
-    public var replays = 0
-    /// The number of remembered ids.
-    public var handledIDs = 0
-    /// The number of outcomes in the history.
-    public var outcomes = 0
-}
-
 extension StoreAdministration {
     /// Returns what the store contains.
     ///
@@ -112,3 +93,4 @@ extension StoreAdministration {
         }
     }
 }
+#endif

@@ -28,7 +28,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What happened, to which file, and what to do, on one line.
     public let detail: String
 
-    init(_ code: Code, _ detail: String) {
+    package init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
     }
@@ -49,7 +49,15 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
                 + " follows with 'truncate -s \(position) \(path)-wal'"
         )
     }
+}
 
+extension StoreError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { code.rawValue }
+}
+
+#if Store
+extension StoreError {
     /// Creates the error for an error of the database library.
     init(_ error: any Error, path: String) {
         guard let error = error as? DatabaseError else {
@@ -68,8 +76,4 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 }
-
-extension StoreError: CodedError {
-    /// The name of ``code``.
-    package var codeName: String { code.rawValue }
-}
+#endif

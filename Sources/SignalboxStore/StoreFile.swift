@@ -1,3 +1,4 @@
+#if Store
 internal import SQLiteDatabase
 import SignalboxCore
 
@@ -73,3 +74,4 @@ enum StoreFile {
         }
     }
 }
+#endif

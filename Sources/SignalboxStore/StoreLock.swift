@@ -1,3 +1,4 @@
+#if Store
 import Synchronization
 
 #if canImport(Darwin)
@@ -78,3 +79,4 @@ final class StoreLock: Sendable {
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Store
 internal import SQLiteDatabase
 import SignalboxCore
 
@@ -81,3 +82,4 @@ extension Bytes: StatementArgument {
         try withUnsafeBytes { (bytes) throws(DatabaseError) in try statement.bind(blob: bytes, at: position) }
     }
 }
+#endif

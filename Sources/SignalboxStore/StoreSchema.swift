@@ -1,3 +1,4 @@
+#if Store
 internal import SQLiteDatabase
 import SignalboxCore
 
@@ -90,3 +91,4 @@ enum StoreSchema {
         }
     }
 }
+#endif

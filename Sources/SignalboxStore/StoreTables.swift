@@ -1,3 +1,4 @@
+#if Store
 internal import SQLiteDatabase
 import SignalboxCore
 
@@ -241,3 +242,4 @@ extension StoreTables {
         )
     }
 }
+#endif

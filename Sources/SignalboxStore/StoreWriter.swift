@@ -1,3 +1,4 @@
+#if Store
 internal import Dispatch
 internal import SQLiteDatabase
 import SignalboxCore
@@ -238,3 +239,4 @@ final class StoreWriter: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + StoreWriter.retryDelay) { [self] in schedule() }
     }
 }
+#endif

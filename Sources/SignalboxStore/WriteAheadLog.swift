@@ -1,3 +1,4 @@
+#if Store
 /// The write-ahead log that a program has left beside a database, as SQLite will read it.
 ///
 /// SQLite reads the log up to the last commit before the first frame that is not valid, and ignores the rest without a word. So this
@@ -170,3 +171,4 @@ extension [UInt8] {
         dropFirst(position).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 }
+#endif

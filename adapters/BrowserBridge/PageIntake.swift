@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import JSBridge
 import Logging
@@ -218,3 +219,4 @@ final class PageSettlements: SettlementSink {
         server.settle(token, outcome)
     }
 }
+#endif

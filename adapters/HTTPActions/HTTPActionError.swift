@@ -38,7 +38,7 @@ public struct HTTPActionError: Error, Sendable, Hashable, CustomStringConvertibl
     /// A sentence that states the problem and how to fix it.
     public let detail: String
 
-    init(_ code: Code, _ detail: String, source: SourceName) {
+    package init(_ code: Code, _ detail: String, source: SourceName) {
         self.code = code
         self.source = source
         self.detail = detail

@@ -64,7 +64,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
     /// A description of the error and of how to fix it.
     public let detail: String
 
-    init(_ code: Code, _ detail: String, source: SourceName? = nil) {
+    package init(_ code: Code, _ detail: String, source: SourceName? = nil) {
         self.code = code
         self.source = source
         self.detail = detail

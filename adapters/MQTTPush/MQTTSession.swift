@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 public import Logging
 public import SignalboxRoutes
@@ -143,3 +144,4 @@ public struct MQTTSession: Sendable {
         return result
     }
 }
+#endif

@@ -46,7 +46,7 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
     /// How the connection ended, for `notConnected` and `ended`.
     package private(set) var disconnectReason: WebSocketDisconnectReason?
 
-    init(_ code: Code, _ detail: String, source: SourceName? = nil) {
+    package init(_ code: Code, _ detail: String, source: SourceName? = nil) {
         self.code = code
         self.source = source
         self.detail = detail

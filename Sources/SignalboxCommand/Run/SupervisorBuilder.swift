@@ -49,7 +49,7 @@ struct SupervisorBuilder {
     func supervisor(onOutcome: (@Sendable (SettledArrival) -> Void)?) throws -> Supervisor {
         var bounds = configuration.supervisor
         bounds.onOutcome = onOutcome
-        bounds.store = store
+        bounds.store = store?.messages
         let supervisor = Supervisor(configuration: bounds, logger: logger)
         for plugin in configuration.plugins { try supervisor.register(try registration(of: plugin)) }
         return supervisor

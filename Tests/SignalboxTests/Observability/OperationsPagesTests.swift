@@ -116,7 +116,7 @@ import Testing
             "Sources/SignalboxCore/Body/BodyError.swift"
         ),
         Codes("MQTTPushError", "error-codes.md", "adapters/MQTTPush/MQTTPushError.swift"),
-        Codes("MQTTPublishError", "error-codes.md", "adapters/MQTTPush/Publishing/MQTTPublisher.swift"),
+        Codes("MQTTPublishError", "error-codes.md", "adapters/MQTTPush/Publishing/MQTTPublishError.swift"),
         Codes("WebSocketChatError", "error-codes.md", "adapters/WebSocketChat/WebSocketChatError.swift"),
         Codes("ChatCallError", "error-codes.md", "adapters/WebSocketChat/Chat/ChatConnection+Calls.swift"),
         Codes("HTTPActionError", "error-codes.md", "adapters/HTTPActions/HTTPActionError.swift"),
@@ -126,7 +126,7 @@ import Testing
             "JSBridgeError",
             "page-codes.md",
             "adapters/JSBridge/JSBridgeError.swift",
-            "adapters/BrowserBridge/BrowserEngine.swift"
+            "adapters/BrowserBridge/BrowserBridgeError.swift"
         ),
         Codes("PageCallError", "page-codes.md", "adapters/JSBridge/Page/PageHandle.swift"),
         Codes("BridgeConfigurationError", "page-codes.md", "adapters/JSBridge/BridgeConfigurator.swift"),

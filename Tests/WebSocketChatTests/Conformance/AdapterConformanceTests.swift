@@ -193,7 +193,7 @@ struct NumberedAdapter: Adapter {
 }
 
 /// The remote end of a source in the conformance suite. Records its connections and the answers that it receives.
-final class FarSide: ServerFrameReceiver {
+final class FarSide: ServerFrameReceiver, ClientFrameReceiver {
     struct State: Sendable {
         /// The open connections; on a server, with the `Authorization` of their request.
         var open: [ConnectionID: String] = [:]

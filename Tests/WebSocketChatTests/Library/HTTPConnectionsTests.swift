@@ -220,14 +220,20 @@ import Testing
             ("192.0.2.1", "::ffff:192.0.2.1"), ("192.0.2.1", "::ffff:c000:201"),
             ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff"), ("fe80::1", "fe80::2"),
         ] {
-            #expect(LibraryLoop.quotaAddress(one) == LibraryLoop.quotaAddress(other), "\(one) \(other)")
+            #expect(
+                HTTPServerRequest.quotaAddress(of: one) == HTTPServerRequest.quotaAddress(of: other),
+                "\(one) \(other)"
+            )
         }
         for (one, other) in [
             ("192.0.2.1", "192.0.2.2"), ("::ffff:192.0.2.1", "::ffff:192.0.2.2"),
             ("2001:db8:1:2::1", "2001:db8:1:3::1"), ("::1", "192.0.2.1"), ("::1", "::ffff:0.0.0.1"),
         ] {
-            #expect(LibraryLoop.quotaAddress(one) != LibraryLoop.quotaAddress(other), "\(one) \(other)")
+            #expect(
+                HTTPServerRequest.quotaAddress(of: one) != HTTPServerRequest.quotaAddress(of: other),
+                "\(one) \(other)"
+            )
         }
-        #expect(LibraryLoop.quotaAddress("") == "")
+        #expect(HTTPServerRequest.quotaAddress(of: "") == "")
     }
 }

@@ -165,7 +165,7 @@ extension ClientTarget {
 }
 
 /// Reassembles messages, follows its behavior and reports events to a test.
-final class RecordingReceiver: ServerFrameReceiver {
+final class RecordingReceiver: ServerFrameReceiver, ClientFrameReceiver {
     struct Behavior: Sendable {
         var echoes = false
         var limit = 64 << 20
@@ -241,6 +241,10 @@ final class RecordingReceiver: ServerFrameReceiver {
         if behavior.reportsPasses { events.yield(.passEnded(bytes: passBytes)) }
         passBytes = 0
     }
+}
+
+extension ClientFrameReceiver {
+    func perform(_ command: FeedCommand) {}
 }
 
 extension ServerFrameReceiver {

@@ -219,7 +219,7 @@ struct ChatClient: Sendable {
     }
 }
 
-private final class ClientReceiver: FrameReceiver {
+private final class ClientReceiver: ClientFrameReceiver {
     private let events: EventList<TransportEvent>
     private var messages: [ConnectionID: [UInt8]] = [:]
 

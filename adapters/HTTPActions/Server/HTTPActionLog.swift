@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import Logging
 import SignalboxCore
@@ -70,3 +71,4 @@ final class HTTPActionLog: Sendable {
         log.write(.info, "stopped listening")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 public import Logging
 public import SignalboxCore
@@ -142,3 +143,4 @@ final class HTTPActionRun: Sendable {
         }
     }
 }
+#endif

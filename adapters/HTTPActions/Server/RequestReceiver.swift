@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import DequeModule
 import SignalboxCore
@@ -289,3 +290,4 @@ struct WaitingRequests {
         return batches.flatMap(\.arrivals)
     }
 }
+#endif

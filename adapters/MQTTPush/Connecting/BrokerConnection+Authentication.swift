@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 
 extension BrokerConnection {
@@ -42,3 +43,4 @@ extension BrokerConnection {
         }
     }
 }
+#endif

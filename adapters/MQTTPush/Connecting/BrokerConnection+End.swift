@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import SecureTransport
 
@@ -82,3 +83,4 @@ extension BrokerConnection {
         return nil
     }
 }
+#endif

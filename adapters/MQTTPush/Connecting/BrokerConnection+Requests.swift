@@ -1,3 +1,4 @@
+#if MQTT
 extension BrokerConnection {
     /// Adds a SUBSCRIBE to the output.
     ///
@@ -68,3 +69,4 @@ extension BrokerConnection {
         if let rule { throw PacketViolation(rule, at: frame.body.lowerBound).located(in: frame) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import SecureTransport
 
@@ -29,3 +30,4 @@ extension BrokerConnection {
         try (bridge.blocking(call) ?? call()).get()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import SecureTransport
 import SignalboxCore
@@ -322,3 +323,4 @@ extension BrokerConnection {
         return isClosed && !isReading ? .lost("closed or reset by peer") : nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if MQTT
 /// What a connection to a broker is used for: receiving, publishing or unsubscribing.
 ///
 /// The connection calls all methods on its own thread.
@@ -95,3 +96,4 @@ struct ClientLimits {
     /// The number of aliases that the broker may use for topics.
     var topicAliases = InboundAliases.most
 }
+#endif

@@ -1,3 +1,4 @@
+#if MQTT
 import SecureTransport
 import SignalboxCore
 
@@ -123,3 +124,4 @@ extension TLSSettings.Trust {
         }
     }
 }
+#endif

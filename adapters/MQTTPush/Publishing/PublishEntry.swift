@@ -1,3 +1,4 @@
+#if MQTT
 /// A message that the publisher has accepted but the broker has not acknowledged yet.
 struct PublishEntry {
     /// What is waiting for the message's result.
@@ -70,3 +71,4 @@ enum PublishCompletion {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import Synchronization
 
@@ -178,3 +179,4 @@ final class PublishQueue: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import DequeModule
 import SignalboxCore
@@ -323,3 +324,4 @@ struct EndedRequests {
         known.contains(correlation)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import Logging
 
@@ -73,3 +74,4 @@ struct PublisherRun: Sendable {
         if case .returned(let error?) = end { throw error }
     }
 }
+#endif

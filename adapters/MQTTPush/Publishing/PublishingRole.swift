@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import DequeModule
 
@@ -246,3 +247,4 @@ final class PublishingRole: BrokerRole {
         )
     }
 }
+#endif

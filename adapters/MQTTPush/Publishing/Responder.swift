@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
@@ -179,3 +180,4 @@ final class PushSender: Sender {
         }
     }
 }
+#endif

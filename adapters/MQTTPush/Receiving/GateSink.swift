@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import SignalboxCore
 import Synchronization
@@ -226,3 +227,4 @@ final class GateSink: SettlementSink {
         if wakes { wake.wake() }
     }
 }
+#endif

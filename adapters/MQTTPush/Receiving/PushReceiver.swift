@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 package import SignalboxCore
 package import SignalboxRoutes
@@ -307,3 +308,4 @@ extension MQTTPushConfiguration {
         return receiver.takeBatch().arrivals.first
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import Logging
 import SignalboxCore
@@ -101,3 +102,4 @@ final class SessionEnd: Sendable {
         requested.store(true, ordering: .relaxed)
     }
 }
+#endif

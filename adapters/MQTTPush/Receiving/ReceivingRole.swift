@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import SignalboxCore
 
@@ -262,3 +263,4 @@ extension ReceivingRole {
         return hasAcknowledged && !reason.isAbandonment
     }
 }
+#endif

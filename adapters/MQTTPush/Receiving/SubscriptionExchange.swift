@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import SignalboxRoutes
 
@@ -212,3 +213,4 @@ private struct SubscriptionOffer {
         return nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import SignalboxRoutes
 import Synchronization
@@ -212,3 +213,4 @@ final class SubscriptionManager: Sendable {
         for waiter in waiters { waiter.resume(returning: .success(.pending)) }
     }
 }
+#endif

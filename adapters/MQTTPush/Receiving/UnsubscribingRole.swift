@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 
 /// Ends subscriptions of a session, and acknowledges none of the messages that wait in it. The broker keeps those that it
@@ -107,3 +108,4 @@ final class UnsubscribingRole: BrokerRole {
         return false
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import Logging
 import Synchronization
@@ -226,3 +227,4 @@ final class BrokerLog: Sendable {
 
     private static func messages(_ count: Int) -> String { count == 1 ? "1 message" : "\(count) messages" }
 }
+#endif

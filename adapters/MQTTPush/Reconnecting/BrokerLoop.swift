@@ -1,3 +1,4 @@
+#if MQTT
 import AdapterSupport
 import SignalboxCore
 
@@ -175,3 +176,4 @@ struct ShortConnections {
         return true
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import DequeModule
 import SecureTransport
@@ -147,3 +148,4 @@ final class ClientConnection {
         pongs = Deque()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import SecureTransport
 
@@ -12,7 +13,7 @@ final class ClientLoop: ServiceLoop {
 
     let queue: ServiceQueue
     let limits: TransportLimits
-    let receiver: any FrameReceiver
+    let receiver: any ClientFrameReceiver
     /// The bytes of a read, valid until the next one.
     let buffer: UnsafeMutableRawBufferPointer
     private let signal: WakeSignal
@@ -24,7 +25,7 @@ final class ClientLoop: ServiceLoop {
     /// When to end although peers have not answered, once the transport is stopping.
     private var end: ContinuousClock.Instant?
 
-    init(queue: ServiceQueue, limits: TransportLimits, receiver: any FrameReceiver) throws(TransportError) {
+    init(queue: ServiceQueue, limits: TransportLimits, receiver: any ClientFrameReceiver) throws(TransportError) {
         self.queue = queue
         self.limits = limits
         self.receiver = receiver
@@ -189,3 +190,4 @@ final class ClientLoop: ServiceLoop {
         receiver.passEnded()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import SecureTransport
 import SignalboxCore
@@ -157,3 +158,4 @@ extension DisconnectReason {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import SecureTransport
 import SignalboxCore
 
@@ -99,3 +100,4 @@ extension FrameReader {
         FrameChunk(bytes: bytes, isFinal: endsMessage, isBinary: isBinary, endsFrame: endsFrame, reserved: reserved)
     }
 }
+#endif

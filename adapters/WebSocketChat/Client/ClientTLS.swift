@@ -1,3 +1,4 @@
+#if WebSocket
 import SecureTransport
 
 extension WebSocketFeedConfiguration {
@@ -59,3 +60,4 @@ extension DisconnectReason {
         }
     }
 }
+#endif

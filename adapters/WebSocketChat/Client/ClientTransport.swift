@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 
 /// Opens connections to servers, and runs them on a thread of its own. It is suitable for about 100 connections.
@@ -18,7 +19,7 @@ final class ClientTransport: ClientFrameSender {
     ///   stays on that thread, and may retain the closure's argument until ``stop()`` is called.
     static func start(
         limits: TransportLimits = TransportLimits(),
-        receiver: @escaping @Sendable (any ClientFrameSender) -> any FrameReceiver
+        receiver: @escaping @Sendable (any ClientFrameSender) -> any ClientFrameReceiver
     ) async throws(TransportError) -> ClientTransport {
         let transport = ClientTransport(limits: limits)
         try await transport.thread.start { () throws(TransportError) in
@@ -66,3 +67,10 @@ final class ClientTransport: ClientFrameSender {
         await thread.stopped()
     }
 }
+
+/// Receives the events of a client's connections.
+protocol ClientFrameReceiver: FrameReceiver {
+    /// Called for each command of a feed. All commands are processed in the order in which they were queued.
+    func perform(_ command: FeedCommand)
+}
+#endif

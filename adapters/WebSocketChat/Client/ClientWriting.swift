@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import SecureTransport
 
@@ -148,3 +149,4 @@ enum ClosingFrame {
         return bytes
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import SignalboxCore
 
@@ -156,3 +157,4 @@ struct Heartbeat {
         return .ping
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import Logging
 import SignalboxCore
@@ -84,3 +85,4 @@ struct FeedEnvironment: Sendable {
     var threadPool = BlockingThreadPool.shared
     var proxyPool = BlockingThreadPool.proxies
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import Logging
 
@@ -66,3 +67,4 @@ final class FeedLog {
         )
     }
 }
+#endif

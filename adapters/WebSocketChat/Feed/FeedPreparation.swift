@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import SecureTransport
 import SignalboxCore
@@ -126,3 +127,4 @@ struct PreparationJob {
         pool.cancel(ticket)
     }
 }
+#endif

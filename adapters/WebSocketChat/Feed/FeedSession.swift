@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import SecureTransport
 import SignalboxCore
@@ -316,3 +317,4 @@ extension FeedSession {
         context.finished.set(error)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 public import Logging
 public import SignalboxCore
@@ -214,3 +215,4 @@ final class FeedStatus: Sendable {
         state.withLock { change(&$0.counts) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import CZlib
 
 /// Compresses the messages sent to one peer (RFC 7692, 7.2.1). Only one thread uses it.
@@ -243,3 +244,4 @@ final class MessageInflater {
         isStreamOpen = false
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import SecureTransport
 
 /// The frames that a connection sends in one write.
@@ -133,3 +134,4 @@ struct FrameHead {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import SignalboxCore
 
 /// Turns the frames of one connection into message pieces.
@@ -120,3 +121,4 @@ struct FrameChunk {
 
     static let compressedBit: UInt8 = 0x40
 }
+#endif

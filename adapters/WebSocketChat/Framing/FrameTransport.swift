@@ -36,8 +36,6 @@ protocol FrameReceiver: AnyObject {
     func ponged(_ connection: ConnectionID)
     /// Called when the connection has ended or could not be opened.
     func closed(_ connection: ConnectionID, _ reason: DisconnectReason)
-    /// Called for each command of a feed. All commands are processed in the order in which they were queued.
-    func perform(_ command: FeedCommand)
     /// Called when all available data has been read. The receiver submits everything that has arrived since the last
     /// call.
     ///
@@ -45,10 +43,6 @@ protocol FrameReceiver: AnyObject {
     func passEnded()
     /// Called about every half second, no matter how busy the thread is, so that the receiver can check deadlines.
     func ticked()
-}
-
-extension FrameReceiver {
-    func perform(_ command: FeedCommand) {}
 }
 
 /// Receives a server's events and decides which clients may connect.

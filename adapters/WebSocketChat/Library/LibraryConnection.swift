@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import CLibwebsockets
 import DequeModule
@@ -199,3 +200,4 @@ extension LibraryLoop {
         lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import CLibwebsockets
 import Synchronization
@@ -170,3 +171,4 @@ final class LibraryTables {
         return UnsafePointer(copy)
     }
 }
+#endif

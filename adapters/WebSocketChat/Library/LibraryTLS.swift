@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import CLibwebsockets
 import Logging
@@ -44,3 +45,4 @@ enum WebSocketVulnerabilities {
         LibraryVulnerability.warn(of: OpenSSLVulnerabilities.all, in: "OpenSSL", version, to: logger)
     }
 }
+#endif

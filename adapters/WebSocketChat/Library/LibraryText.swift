@@ -1,3 +1,4 @@
+#if WebSocket
 import CLibwebsockets
 
 /// Reads the headers of a request.
@@ -95,3 +96,4 @@ enum LibraryText {
         }
     }
 }
+#endif

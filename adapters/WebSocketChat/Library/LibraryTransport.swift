@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import CLibwebsockets
 import Synchronization
@@ -129,3 +130,4 @@ final class LibraryTransport: FrameSender, HTTPAnswerer {
         await thread.stopped()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import Synchronization
 
 /// Queues the commands for a service's thread and counts the bytes waiting to be sent.
@@ -209,3 +210,4 @@ final class ServiceQueue: Sendable {
         state.withLock { ServiceQueue.release(connection, in: &$0) }
     }
 }
+#endif

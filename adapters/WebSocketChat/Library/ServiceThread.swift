@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import SecureTransport
 
@@ -53,3 +54,4 @@ final class ServiceThread: Sendable {
         await ended.value()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 /// What a listener's thread does for a site's request.
 enum HTTPExchangeCommand: Sendable {
     case answer(HTTPAnswer)
@@ -79,3 +80,4 @@ struct HTTPExchanges {
         return exchange
     }
 }
+#endif

@@ -1,3 +1,4 @@
+internal import AdapterSupport
 package import SignalboxRoutes
 
 /// The head of a request that asks for no document. Every value except the peer's address was chosen by the client.
@@ -20,7 +21,24 @@ package struct HTTPServerRequest: Sendable {
     package init() {}
 
     /// The address by which limits of one client count: all addresses of an IPv6 network of 64 bits are one.
-    package var quotaAddress: String { LibraryLoop.quotaAddress(peerAddress) }
+    package var quotaAddress: String { HTTPServerRequest.quotaAddress(of: peerAddress) }
+
+    /// Returns the key used to count an address towards the limits.
+    ///
+    /// For an IPv4 address, the key is that address, even if it is mapped into IPv6. For an IPv6 address, it is the
+    /// first 64 bits, because a single host may have all addresses that share them (RFC 4291, 2.5.4).
+    ///
+    /// - Parameter address: An address as the system formats it. Any other text is returned unchanged.
+    static func quotaAddress(of address: String) -> String {
+        var parsed = in6_addr()
+        guard inet_pton(AF_INET6, address, &parsed) == 1 else { return address }
+        return withUnsafeBytes(of: &parsed) { bytes in
+            let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+            return isMapped
+                ? bytes.suffix(4).map { String($0) }.joined(separator: ".")
+                : bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ":") + "/64"
+        }
+    }
 
     /// The maximum number of parts of the query. Further ones are left out.
     static let queryLimit = 256

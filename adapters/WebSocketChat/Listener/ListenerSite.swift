@@ -1,3 +1,4 @@
+#if WebSocket
 import SignalboxRoutes
 
 /// What one source serves on a listener: a WebSocket endpoint with documents, or HTTP requests.
@@ -14,44 +15,10 @@ struct ListenerSite: Sendable {
     }
 }
 
-/// The fixed properties of a site. A site of requests has the default ones.
-struct SiteTraits: Sendable {
-    /// The path of the WebSocket endpoint. If it is `nil`, the site answers the upgrades at all paths that no other site
-    /// has.
-    var socketPath: String?
-    /// The supported subprotocols. The server agrees to the first of them that the client offers.
-    var subprotocols: [String] = []
-    /// Whether connections may be compressed.
-    var compresses = false
-    /// The documents to serve in response to GET and HEAD, by path.
-    var pages: [String: WebSocketPage] = [:]
-    /// The maximum number of bytes waiting on one connection. If it is `nil`, the listener's limit applies.
-    var waitingBytes: Int?
-    /// Whether the site belongs to no source. Sources, if there are any, then receive what concerns the whole listener.
-    var isAuxiliary = false
-}
-
 /// Receives the events of one site. Only the listener's thread uses it.
 enum SiteReceiver {
     case sockets(any ServerFrameReceiver)
     case requests(any HTTPRequestReceiver)
-}
-
-/// Receives what happens to the whole listener. All methods are called on the listener's thread.
-package protocol ListenerReceiver: AnyObject {
-    /// Called with the port that the listener has, before any other method.
-    func listens(on port: UInt16)
-    /// Called when all available data has been read.
-    func passEnded()
-    /// Called about every half second.
-    func ticked()
-    /// Called when a connection was cut before its request, because the process is almost out of descriptors.
-    func descriptorsExhausted()
-    /// Called when an HTTP connection was closed to make room for another.
-    func evicted()
-    /// Called when a connection was closed on arrival or at its first request, because the limit of HTTP connections was
-    /// reached.
-    func limitReached()
 }
 
 /// A site on a listener that runs. Only the listener's thread uses it.
@@ -128,3 +95,4 @@ struct LoadedSites {
         return matching[best].site
     }
 }
+#endif

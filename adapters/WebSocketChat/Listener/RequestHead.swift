@@ -1,3 +1,4 @@
+#if WebSocket
 import CLibwebsockets
 
 /// How the length of a request's body is known (RFC 9112, 6).
@@ -132,3 +133,4 @@ extension HTTPRefusal {
         HTTPRefusal(status: 413, phrase: "Content Too Large", text: "The body may have at most \(limit) bytes.")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import SignalboxCore
 import Synchronization
@@ -242,3 +243,4 @@ package struct ListenerAttachment: Sendable {
     /// Ends the source's answers, and waits until nothing of it is left. After the last source, the port is free.
     package func detach() async { await listener.detach(site) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import Logging
 import SignalboxCore
@@ -101,3 +102,4 @@ final class ServerLog: Sendable {
         return "client \(peer), principal \(UntrustedText.quoted(principal)),"
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import SignalboxCore
 
 /// Receives a server's messages and decides which clients may connect. Only the service's thread uses it.
@@ -264,3 +265,4 @@ final class ServerConnection {
         return (now - quietSince, unfinishedSince.map { now - $0 } ?? .zero)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 package import AdapterSupport
 import SignalboxCore
 import Synchronization
@@ -93,3 +94,4 @@ package final class ServerShutdown: Sendable {
         if reached >= .closed { closed.set(()) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 public import Logging
 public import SignalboxCore
@@ -284,3 +285,4 @@ package final class ServerLifecycle: Sendable {
         await state.withLock { $0.port }.valueUnlessCancelled() ?? nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import CLibwebsockets
 
@@ -277,3 +278,4 @@ func libraryTimerFired(_ owner: UnsafeMutableRawPointer?) {
     guard let owner else { return }
     Unmanaged<LibraryTimer>.fromOpaque(owner).takeUnretainedValue().fired()
 }
+#endif

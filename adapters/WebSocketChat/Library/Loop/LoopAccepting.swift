@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import CLibwebsockets
 
@@ -73,3 +74,4 @@ func libraryAcceptorReady(_ owner: UnsafeMutableRawPointer?) {
     guard let owner else { return }
     Unmanaged<LibraryAcceptor>.fromOpaque(owner).takeUnretainedValue().ready()
 }
+#endif

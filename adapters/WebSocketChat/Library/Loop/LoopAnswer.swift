@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import CLibwebsockets
 
@@ -199,3 +200,4 @@ func writabilityReady(_ owner: UnsafeMutableRawPointer?) {
     guard let owner else { return }
     Unmanaged<Writability>.fromOpaque(owner).takeUnretainedValue().ready()
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import CLibwebsockets
 
@@ -147,3 +148,4 @@ extension LibraryLoop {
         }
     }
 }
+#endif

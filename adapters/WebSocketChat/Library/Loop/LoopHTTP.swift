@@ -1,3 +1,4 @@
+#if WebSocket
 import AdapterSupport
 import CLibwebsockets
 
@@ -89,25 +90,6 @@ extension LibraryLoop {
         let result = getrlimit(RLIMIT_NOFILE, &limit)
         #endif
         return result == 0 ? Int(clamping: limit.rlim_cur) : .max
-    }
-
-    // MARK: - Addresses
-
-    /// Returns the key used to count an address towards the limits.
-    ///
-    /// For an IPv4 address, the key is that address, even if it is mapped into IPv6. For an IPv6 address, it is the
-    /// first 64 bits, because a single host may have all addresses that share them (RFC 4291, 2.5.4).
-    ///
-    /// - Parameter address: An address as the system formats it. Any other text is returned unchanged.
-    static func quotaAddress(_ address: String) -> String {
-        var parsed = in6_addr()
-        guard inet_pton(AF_INET6, address, &parsed) == 1 else { return address }
-        return withUnsafeBytes(of: &parsed) { bytes in
-            let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-            return isMapped
-                ? bytes.suffix(4).map { String($0) }.joined(separator: ".")
-                : bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ":") + "/64"
-        }
     }
 }
 
@@ -229,3 +211,4 @@ struct PageTransfer {
     /// The maximum number of bytes written at once.
     static let stepBytes = 16_384
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import CLibwebsockets
 import SignalboxCore
 
@@ -114,3 +115,4 @@ extension LibraryLoop {
         return true
     }
 }
+#endif

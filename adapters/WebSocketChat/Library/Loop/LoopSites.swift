@@ -1,3 +1,4 @@
+#if WebSocket
 import CLibwebsockets
 
 /// Changes the sites of a listener that runs.
@@ -63,3 +64,4 @@ extension LibraryLoop {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if WebSocket
 import CLibwebsockets
 import DequeModule
 
@@ -225,3 +226,4 @@ final class OutgoingBuffer {
         content = []
     }
 }
+#endif
