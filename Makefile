@@ -1,6 +1,6 @@
 # Every target is a script, so that it can be read, and run, without make.
 
-.PHONY: help deps install deb demo demo-web recording quick test heavy conformance crash-matrix soak chaos fuzz lint bench docs api sbom completions man clean
+.PHONY: help deps install deb demo demo-web recording quick test heavy conformance crash-matrix soak chaos cluster fuzz lint bench capacity docs api sbom completions man clean
 
 help:
 	@echo "make deps   install the system packages (JavaScriptCore, libcurl, libwebsockets, libyaml, OpenSSL, mosquitto, its clients, pkg-config, python3-venv)"
@@ -16,9 +16,11 @@ help:
 	@echo "make crash-matrix  kill an MQTT receiver at each point of the tables in docs/delivery.md and docs/durability.md, and write them"
 	@echo "make soak   kill the receiver at random under load, 200 or SOAK_KILLS=n times: no acknowledged message may be lost; 10,000,000 or SOAK_MESSAGES=n messages may not make a journal grow"
 	@echo "make chaos  break a running program in four ways, measure when the console and top name each fault, and take the pictures of docs/operations/faults.md"
+	@echo "make cluster  kill, stop and cut off the nodes of a cluster of brokers and the workers under load, and print when each has service again: no acknowledged message may be lost"
 	@echo "make fuzz   run the reader and the wire formats under libFuzzer, each for a minute or SECONDS=n; resume the last corpus"
 	@echo "make lint   check format, arrows between the modules, imports, and modules without Foundation"
 	@echo "make bench  measure the benchmarks on a quiet machine, in release builds, and write their tables into docs"
+	@echo "make capacity  build the program as it is installed, measure it with 1, 10 and 100 sources and plugins and up to 3,000 connections on a quiet machine, and write docs/capacity.md; CAPACITY_PROGRAM=PATH measures another build"
 	@echo "make docs   build the documentation of the libraries; report the share of documented public symbols"
 	@echo "make api    record the public symbols in docs/api; a frozen module may only add symbols"
 	@echo "make sbom   write a bill of materials to .build/signalbox.spdx.json (SPDX 2.3)"
@@ -72,6 +74,10 @@ soak: deps
 chaos:
 	@.ci/chaos
 
+cluster:
+	@.ci/deps cluster
+	@Tests/Cluster/run
+
 # Make hands SECONDS on in the environment too, where bash would count on from it.
 fuzz:
 	@env -u SECONDS .ci/fuzz --seconds $(or $(SECONDS),60)
@@ -83,6 +89,10 @@ lint:
 bench:
 	@.ci/deps web
 	@Tests/Benchmarks/run --write
+
+# The benchmarks run in their own folder, so the path is made absolute.
+capacity: deps
+	@CAPACITY_PROGRAM="$(if $(CAPACITY_PROGRAM),$(abspath $(CAPACITY_PROGRAM)))" Tests/Benchmarks/run --write $(if $(BUSY),--busy) capacity
 
 docs:
 	@.ci/docs

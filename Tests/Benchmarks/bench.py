@@ -83,7 +83,7 @@ def write(measurement):
     if missing := re.findall(r"^skipped: .*", measurement.output, re.MULTILINE):
         say(f"not written, because rows are missing: {'; '.join(missing)}")
         return
-    paths = [f"{DOCS}/benchmarks.md", *sorted(glob.glob(f"{DOCS}/benchmarks/*.md"))]
+    paths = [path for pattern in ("benchmarks.md", "benchmarks/*.md", "capacity.md") for path in sorted(glob.glob(f"{DOCS}/{pattern}"))]
     pages = {}
     for path in paths:
         with open(path) as file:

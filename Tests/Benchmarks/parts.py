@@ -7,7 +7,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MACROS = os.path.join(HERE, "../../.build/macros/release")
 HUMMINGBIRD = os.path.join(HERE, "../../.build/hummingbird/release/HummingbirdHello")
 
-# `command` takes a `Place` and returns the command. `rounds` are chosen so that all parts but the last take 18 minutes.
+# `command` takes a `Place` and returns the command. `rounds` are chosen so that all parts but those of ONLY_BY_NAME take 18 minutes.
 Part = collections.namedtuple("Part", "rounds products tables peers command")
 
 
@@ -26,7 +26,7 @@ class Place:
         return pin + self.program(name, *arguments)
 
     def script(self, name, *arguments):
-        rounds = "--quick" if self.is_quick and name == "mqtt_rows.py" else str(self.rounds)
+        rounds = "--quick" if self.is_quick and name in ("mqtt_rows.py", "capacity_rows.py") else str(self.rounds)
         return ["python3", os.path.join(HERE, name), self.programs, *arguments, rounds]
 
     def with_display(self, command):
@@ -53,6 +53,8 @@ def websocket(rounds, name, tables, *peers):
 ENGINES = ["EngineBenchmark", "RawScriptEngine", "RawPageServer", "RawWebView"]
 ENGINE_TABLES = ["engines", "engines-calls", "engines-start", "engines-memory"]
 ENGINE_PEERS = ["JavaScriptCore", "WebKitGTK", "Chromium", "libwebsockets"]
+
+CAPACITY_TABLES = [f"capacity-{name}" for name in ("machine", "mqtt", "rates", "idle", "ids", "chat", "http", "example", "load")]
 
 PARTS = {
     "dispatch": dispatching(9, "DispatchBenchmark", "dispatch"),
@@ -96,10 +98,14 @@ PARTS = {
         3, ["PluginBenchmark", "RawProgram", "RawProgramCaller", "RawPoster", "RawHTTPServer"], ["plugins"],
         ["libwebsockets", "libcurl", "Python"], lambda place: place.script("plugin_rows.py"),
     ),
+    "capacity": Part(
+        3, ["signalbox", "RawWebSocketCrowd", "RawWebSocketSender", "RawHTTPClients"], CAPACITY_TABLES,
+        ["mosquitto", "libwebsockets"], lambda place: place.script("capacity_rows.py"),
+    ),
     "macro": Part(15, ["ReadingBenchmark"], ["macro"], [], lambda place: [f"{MACROS}/ReadingBenchmark", str(place.rounds)]),
 }
-# Its build takes minutes, because it builds swift-syntax.
-ONLY_BY_NAME = ["macro"]
+# The macro's build takes minutes, because it builds swift-syntax. `make capacity` measures the other one.
+ONLY_BY_NAME = ["capacity", "macro"]
 GROUPS = {group: [name for name in PARTS if name.startswith(start)] for group, start in (("receive", "mqtt-"), ("websocket", "websocket-"))}
 
 

@@ -12,8 +12,10 @@ SECONDS = 90
 
 
 def end_with_children():
-    """Makes SIGTERM exit through the context managers, which end the child processes."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    """Makes SIGTERM, and SIGHUP unless it is ignored, exit through the context managers, which end the child processes."""
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda *_: sys.exit(1))
 
 
 class Running:

@@ -41,8 +41,9 @@ def found(text):
 def placed(pages, tables, line):
     """Returns the pages that change, with the tables in their places and `line` below each.
 
-    `pages` and the result are texts by path. `tables` are contents by name.
+    `pages` and the result are texts by path. `tables` are contents by name. One without content is the place of the line for all.
     """
+    has_place = "" in tables.values()
     places = {}
     for path, text in pages.items():
         for name in found(text):
@@ -53,7 +54,8 @@ def placed(pages, tables, line):
             raise Misplaced(f"the table {name} needs one place in the pages, not {len(places.get(name, []))}")
         path = places[name][0]
         # Blank lines, because some readers of Markdown take a table right after a comment for text.
-        new = marked(name, f"\n{content}\n{line}\n\n")
+        below = f"{line}\n\n" if not content or not has_place else ""
+        new = marked(name, f"\n{content}\n{below}" if content else f"\n{below}")
         changed[path] = replaced(changed.get(path, pages[path]), name, new)
     return changed
 

@@ -96,6 +96,7 @@ FAULTS = {
     ("sources", "chat", "chat", "principals"): [{"kitchen": "canary-4711"}],
     ("sources", "chat", "chat", "connections"): [0, 1000001],
     ("sources", "chat", "chat", "tags_per_connection"): [0, 1001],
+    ("sources", "chat", "chat", "backplane"): [{}, {"topic": "a"}, 5],
     ("sources", "lobby", "chat"): [
         {"listener": "web", "absent_origin": "allowed", "port": 8081},
         {"listener": "web", "absent_origin": "allowed", "http_requests": 100},

@@ -163,6 +163,40 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter, ConnectingAdapte
         try await subscriptions(of: connection).remove(filter)
     }
 
+    /// Leaves the groups of a connection: ends its shared subscriptions, and waits until the messages that the broker has
+    /// already assigned to it are acknowledged. Other subscriptions stay.
+    ///
+    /// Use this method before you stop a worker that is not about to start again: call it, and then stop the run. The
+    /// broker assigns all further messages of the group to its other members. If there are none, these messages are
+    /// lost. When the run ends, the departure ends too, and the next run subscribes to the group again.
+    ///
+    /// Without a connection, this method waits for one. If it ends at the limit, the departure continues as long as the
+    /// run. Messages that have not arrived by its end stay in the session, and no other member gets them.
+    ///
+    /// - Parameters:
+    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``. The default is the source's own
+    ///     connection.
+    ///   - limit: The maximum duration. Cancelling the task ends the wait earlier.
+    /// - Returns: What the departure has reached. It is `done` if no topic of the connection is shared.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the connection does not exist.
+    public func leaveGroups(
+        of connection: String? = nil,
+        within limit: Duration
+    ) async throws(MQTTPushError) -> MQTTGroupDeparture {
+        let subscriptions = try subscriptions(of: connection)
+        guard let end = subscriptions.leaveGroups() else { return .done }
+        let departure = await withTaskGroup(of: MQTTGroupDeparture?.self) { group in
+            group.addTask { await end.valueUnlessCancelled() }
+            group.addTask {
+                try? await Task.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        return departure ?? end.current ?? subscriptions.departure
+    }
+
     /// Makes each stop of a run end the sessions of the source, too (MQTT 5.0, 3.14.2.2.2). The broker then discards their
     /// subscriptions, the messages that wait in them, and those that were not acknowledged.
     ///

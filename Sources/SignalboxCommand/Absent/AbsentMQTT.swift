@@ -21,11 +21,15 @@ struct MQTTPushAdapter: Adapter {
         throw MQTTPushError(absentFor: configuration.source)
     }
 
+    var configuration: MQTTPushConfiguration { switch never {} }
     var source: SourceName { switch never {} }
     var features: AdapterFeatures { switch never {} }
     var publisher: MQTTPublisher? { switch never {} }
     var subscribedAt: ContinuousClock.Instant? { switch never {} }
     func run(into intake: any Intake) async throws { switch never {} }
+    func leaveGroups(of connection: String?, within limit: Duration) async throws(MQTTPushError) -> MQTTGroupDeparture {
+        switch never {}
+    }
 }
 
 /// A publisher that cannot exist.
@@ -41,6 +45,10 @@ struct MQTTPublisher: Sendable {
     func run() async throws { switch never {} }
     @discardableResult
     func publish(_ message: MQTTMessage) async throws(MQTTPublishError) -> MQTTReceipt { switch never {} }
+    @discardableResult
+    func publish(_ message: MQTTMessage, timeout: Duration) async throws(MQTTPublishError) -> MQTTReceipt {
+        switch never {}
+    }
     func offer(_ message: MQTTMessage) throws(MQTTPublishError) { switch never {} }
     func request(_ message: MQTTMessage, timeout: Duration) async throws(MQTTPublishError) -> MQTTReply {
         switch never {}

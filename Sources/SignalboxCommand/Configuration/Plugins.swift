@@ -22,6 +22,31 @@ struct PluginSection: Sendable, Hashable {
     var retry: RetryPolicy?
     /// The circuit breaker, or `nil` for none.
     var circuitBreaker: CircuitBreakerPolicy?
+    /// The backplanes of the chats that the plugin may broadcast to.
+    var backplanes: [SourceName: BackplaneSection] = [:]
+
+    /// The sources that the plugin sends to.
+    var targets: Set<SourceName> { Set(use.parts.compactMap(\.target) + backplanes.values.map(\.source)) }
+
+    /// Whether the plugin itself ends a call after the timeout. A broadcast that a broker has not accepted by then must not be
+    /// published later.
+    var endsCalls: Bool { use.endsCalls || !backplanes.isEmpty }
+
+    /// What happens to an action while the plugin is unavailable. A broadcast through a broker is given back.
+    var whenUnavailable: RetryExhaustion { backplanes.isEmpty ? use.whenUnavailable : .abandon }
+
+    /// A text that says where the plugin or one of its steps sends actions, or `nil` if it sends to no other source.
+    func targetDescription(of use: PluginUse) -> String? {
+        guard case .broadcast = use, let brokers else { return use.targetDescription }
+        let way = "through \(brokers), to the clients of every program"
+        return use.targetDescription.map { "\($0), \(way)" } ?? "sends \(way)"
+    }
+
+    /// The sources through which broadcasts pass, in quotation marks, or `nil` if there is none.
+    private var brokers: String? {
+        let names = Set(backplanes.values.map { "'\($0.source)'" }).sorted()
+        return names.isEmpty ? nil : names.joined(separator: " and ")
+    }
 }
 
 /// A built-in plugin and its settings.
@@ -51,6 +76,9 @@ enum PluginUse: Sendable, Hashable {
     /// Sends the action to every connection with the tag. If the tag is `nil`, the body names it. The connections are
     /// those of the source that the action came from, or of the chat `to`.
     case broadcast(to: SourceName? = nil, tag: String?)
+    /// Sends the broadcasts that arrive from a broker to the connections of their chat. The key is the source that receives
+    /// them. No configuration names this plugin; chats with a backplane bring it along.
+    case deliver(chats: [SourceName: SourceName])
     /// Adds the tag to the connection. If the tag is `nil`, the body names it.
     case join(tag: String?)
     /// Removes the tag from the connection. If the tag is `nil`, the body names it.
@@ -134,6 +162,7 @@ enum PluginUse: Sendable, Hashable {
         case .reply: "reply"
         case .echo: "echo"
         case .broadcast: "broadcast"
+        case .deliver: "deliver"
         case .join: "join"
         case .leave: "leave"
         case .send: "send"

@@ -174,6 +174,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case receiveMaximum
     case furtherConnections
     case publishLoop
+    case repeatedBroadcast
     // Servers that no client can reach, or that unintended clients can reach.
     case nobodyCanConnect
     case uncheckedCertificate

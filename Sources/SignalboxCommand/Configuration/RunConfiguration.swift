@@ -37,7 +37,7 @@ struct RunConfiguration: Sendable {
 
 extension RunConfiguration {
     /// The sources that plugins send to.
-    var targets: Set<SourceName> { Set(plugins.flatMap(\.use.parts).compactMap(\.target)) }
+    var targets: Set<SourceName> { plugins.reduce(into: []) { $0.formUnion($1.targets) } }
 
     /// The path of the first `file` plugin's append log, or `nil` if there is no such plugin.
     var firstAppendLog: String? {

@@ -73,6 +73,8 @@ struct MQTTSource: Sendable, Hashable {
     /// The file in which deliveries are counted. If `nil`, the file is next to the first `file` plugin's append log. If
     /// there is no such plugin either, deliveries are not limited.
     var deliveriesFile: String?
+    /// Whether deliveries can be counted. A source whose session ends with its connection receives no message again.
+    var countsDeliveries = true
 
     /// The subscriptions of all connections, in matching order.
     var allTopics: [MQTTTopic] { push.topics + push.connections.flatMap(\.topics) }
@@ -81,6 +83,7 @@ struct MQTTSource: Sendable, Hashable {
     func push(in configuration: RunConfiguration) -> MQTTPushConfiguration {
         var push = push
         push.ackDeadline = configuration.supervisor.ackDeadline
+        guard countsDeliveries else { return push }
         let file = deliveriesFile ?? configuration.firstAppendLog.map { "\($0).deliveries.\(push.source)" }
         push.deliveries = file.map { MQTTDeliveryLimit(file: $0, deliveries: maxDeliveries) }
         return push
@@ -148,6 +151,8 @@ struct ChatSource: Sendable, Hashable {
     var server: WebSocketServerConfiguration
     /// The listener that the server shares, or `nil` if it has one of its own.
     var listener: ListenerSection?
+    /// The broker through which several programs share the broadcasts of the chat, or `nil` if they do not.
+    var backplane: BackplaneSection?
     /// The path of each document's file, relative to the working directory. The keys are the documents' paths on the
     /// server.
     var files: [String: String] = [:]

@@ -12,7 +12,9 @@ enum ControlRequest: Sendable, Equatable {
     /// Reads the configuration again and applies what has changed.
     case reload
     /// Ends the program as SIGTERM does, and answers until it has ended.
-    case drain
+    ///
+    /// - Parameter leavesGroups: Whether the MQTT sources leave their groups before.
+    case drain(leavesGroups: Bool)
     /// Sets the level of the log lines or, if it is `nil`, only answers with it.
     case logLevel(Logger.Level?)
     /// Answers with actions as they are settled, until the command closes the connection.
@@ -50,7 +52,8 @@ enum ControlRequest: Sendable, Equatable {
             object.add("body", json: EscapedJSON.compact(body))
         case .logLevel(let level): object.add("level", level?.rawValue)
         case .tap(let selection): selection.add(to: &object)
-        case .reload, .drain: break
+        case .drain(let leavesGroups): if leavesGroups { object.add("leaveGroups", true) }
+        case .reload: break
         }
         return object.line
     }
@@ -67,7 +70,7 @@ enum ControlRequest: Sendable, Equatable {
         case "status": self = .status(history: head.history ?? false)
         case "send": self = try ControlRequest.send(head, object)
         case "reload": self = .reload
-        case "drain": self = .drain
+        case "drain": self = .drain(leavesGroups: head.leaveGroups ?? false)
         case "logLevel": self = .logLevel(try head.level.map(ControlRequest.level))
         case "tap": self = .tap(try TapSelection(head))
         default: throw ControlRefusal(.unknownRequest, "the program does not know this request; it may be older")
@@ -78,6 +81,7 @@ enum ControlRequest: Sendable, Equatable {
     struct Head: Decodable {
         let request: String
         var history: Bool?
+        var leaveGroups: Bool?
         var action: String?
         var id: String?
         var level: String?

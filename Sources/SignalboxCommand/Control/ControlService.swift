@@ -14,6 +14,7 @@ final class ControlService: Sendable {
     private let reports: StatusReports
     private let reload: ConfigurationReload
     private let sender: ActionSender
+    private let groups: GroupHandover
     private let level: LogThreshold
     private let logger: Logger
     /// Set when the run has ended.
@@ -24,13 +25,14 @@ final class ControlService: Sendable {
         _ reports: StatusReports,
         _ reload: ConfigurationReload,
         _ sender: ActionSender,
+        _ groups: GroupHandover,
         level: LogThreshold,
         logger: Logger
     ) {
         self.section = section
         supervisor = reports.supervisor
         (self.reports, self.reload) = (reports, reload)
-        (self.sender, self.level, self.logger) = (sender, level, logger)
+        (self.sender, self.groups, self.level, self.logger) = (sender, groups, level, logger)
     }
 
     /// Begins to answer.
@@ -81,7 +83,7 @@ final class ControlService: Sendable {
         case .status(let history): connection.write(reports.status(history: history).line)
         case .send(let action, let id, let body): connection.write(try await sender.send(action, id, body))
         case .reload: try await answerReload(connection)
-        case .drain: await drain(connection)
+        case .drain(let leavesGroups): await drain(connection, leavesGroups: leavesGroups)
         case .logLevel(let wanted): connection.write(change(to: wanted))
         case .tap(let selection): await tap(selection, connection)
         }
@@ -96,10 +98,14 @@ final class ControlService: Sendable {
         }
     }
 
-    private func drain(_ connection: ControlConnection) async {
+    private func drain(_ connection: ControlConnection, leavesGroups: Bool) async {
         logger.notice("a command asked for the end of the program")
-        await InheritedSockets.shared.leave()
-        supervisor.shutDown()
+        if leavesGroups {
+            groups.request()
+        } else {
+            await InheritedSockets.shared.leave()
+            supervisor.shutDown()
+        }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
                 repeat {

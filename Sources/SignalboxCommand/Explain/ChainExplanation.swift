@@ -27,7 +27,8 @@ struct ChainExplanation {
     private(set) var steps: [Step] = []
 
     /// - Parameter limits: The limits of the configuration, which also hold for mapped bodies.
-    init(_ uses: [PluginUse], _ arrival: Arrival, limits: MessageLimits) {
+    init(_ plugin: PluginSection, _ arrival: Arrival, limits: MessageLimits) {
+        let uses = plugin.use.parts
         let limits = PluginUse.bodyLimits(limits, uses)
         var arrival = arrival
         for (index, use) in uses.enumerated() {
@@ -35,7 +36,7 @@ struct ChainExplanation {
             do throws(PluginDeclined) {
                 let made = try use.madeBody(action, limits)
                 if let made { arrival = try arrival.mapped(to: made, limits) }
-                let (end, detail) = try use.stepEnd(action, PluginUse.label(index, use))
+                let (end, detail) = try use.stepEnd(action, PluginUse.label(index, use), plugin)
                 steps.append(Step(use: use, end: end, detail: detail, body: made))
                 guard case .passes = end else { return }
             } catch {
@@ -71,8 +72,11 @@ extension PluginUse {
     }
 
     /// Returns what the step does with an action, and why.
-    fileprivate func stepEnd(_ action: Action, _ label: String) throws(PluginDeclined) -> (ChainExplanation.End, String)
-    {
+    fileprivate func stepEnd(
+        _ action: Action,
+        _ label: String,
+        _ plugin: PluginSection
+    ) throws(PluginDeclined) -> (ChainExplanation.End, String) {
         switch self {
         case .filter(let filter):
             let reason = filter.condition.reason(for: action)
@@ -94,7 +98,7 @@ extension PluginUse {
         case .suspend: return (.fails, "never returns")
         default:
             if let declined = refusal(of: action) { throw declined }
-            return (.passes, targetDescription ?? "is called")
+            return (.passes, plugin.targetDescription(of: self) ?? "is called")
         }
     }
 }

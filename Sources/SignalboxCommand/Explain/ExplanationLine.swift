@@ -34,10 +34,12 @@ struct ExplanationLine {
         self.message = message
         let action = message.action
         let index = plugins.firstIndex { $0.action == action?.name }
-        let use = index.map { plugins[$0].use }
-        let notes = [message.orderKey(plugins: plugins), use?.targetDescription].compactMap { $0 }
+        let plugin = index.map { plugins[$0] }
+        let use = plugin?.use
+        let target = plugin.flatMap { $0.targetDescription(of: $0.use) }
+        let notes = [message.orderKey(plugins: plugins), target].compactMap { $0 }
         let isExplained = use?.isExplained == true && explanation.verdict.isCalled
-        chain = isExplained ? ChainExplanation(use?.parts ?? [], message.arrival, limits: limits) : nil
+        chain = plugin.flatMap { isExplained ? ChainExplanation($0, message.arrival, limits: limits) : nil }
         let declined = chain?.refusal ?? action.flatMap { use?.refusal(of: $0) }
         steps = explanation.steps.map { step in
             switch step.stage {

@@ -53,7 +53,7 @@ struct TestRun {
             try await follow(line.chain?.steps ?? [], of: plugin, message, isJSON: body.kind == .json, &finding)
         // These have no reply.
         case .log, .print, .file, .join, .leave, .publish, .echo, .send(_, reply: false): break
-        case .filter, .throttle, .aggregate, .sample: break
+        case .filter, .throttle, .aggregate, .sample, .deliver: break
         case .broadcast, .send, .exec, .process, .http: finding.addUnknownReply(of: plugin.use)
         }
         return finding

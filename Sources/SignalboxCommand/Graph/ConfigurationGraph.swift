@@ -190,12 +190,20 @@ private struct GraphBuilder {
             let isChain = section.use.keyword == "chain"
             for (index, part) in section.use.parts.enumerated() {
                 let step = GraphLabel.row(isChain ? index + 1 : index)
-                for source in targets(of: part, calledBy: callers[plugin] ?? []) {
+                let targets = targets(of: part, calledBy: callers[plugin] ?? [])
+                for source in targets + brokers(of: part, to: targets, section) {
                     found.insert(ConfigurationGraph.Forward(plugin: plugin, step: step, source: source))
                 }
             }
         }
         forwards = found.sorted { ($0.plugin, $0.step, $0.source) < ($1.plugin, $1.step, $1.source) }
+    }
+
+    /// Returns the sources through which a broadcast to these chats passes.
+    private func brokers(of use: PluginUse, to chats: [Int], _ section: PluginSection) -> [Int] {
+        guard case .broadcast = use else { return [] }
+        let backplanes = section.backplanes.filter { chat, _ in numbers[chat].map(chats.contains) == true }
+        return backplanes.values.compactMap { numbers[$0.source] }
     }
 
     private func targets(of use: PluginUse, calledBy callers: Set<Int>) -> [Int] {

@@ -24,13 +24,23 @@ struct PublishPlugin: Plugin {
             message.contentType = "application/json"
         }
         if publisher.configuration.version == .v5 { message.add(context.passedTrace) }
+        try await publisher.forward(message)
+    }
+}
+
+extension MQTTPublisher {
+    /// Publishes a plugin's message, and returns when the broker has accepted it.
+    ///
+    /// - Parameter timeout: How long this may take, or `nil` for the publisher's own limit. A message that has not been sent
+    ///   then is not sent later.
+    func forward(_ message: MQTTMessage, timeout: Duration? = nil) async throws(ForwardingFailure) {
         do throws(MQTTPublishError) {
-            _ = try await publisher.publish(message)
+            _ = try await publish(message, timeout: timeout ?? configuration.publishTimeout)
         } catch {
             // A reload of the target stops its publisher, and a retry finds the next one.
             let mayPass = [.queueFull, .timeout, .notConnected, .stopped].contains(error.code)
             throw ForwardingFailure(
-                description: "not published to \(topic.debugDescription): \(error)",
+                description: "not published to \(message.topic.debugDescription): \(error)",
                 isRetryable: mayPass,
                 whenExhausted: mayPass || error.code == .cancelled ? .abandon : .deadLetter
             )
@@ -145,7 +155,7 @@ extension MQTTMessage {
     private static let propertyLimit = 64
 
     /// Adds a trace context as user properties (W3C Trace Context: MQTT protocol, 4), unless the configuration sets one.
-    fileprivate mutating func add(_ trace: TraceContext?) {
+    mutating func add(_ trace: TraceContext?) {
         guard let trace, !userProperties.contains(where: { $0.name == TraceContext.parentKey }) else { return }
         for (name, value) in trace.members where userProperties.count < MQTTMessage.propertyLimit {
             userProperties.append(UserProperty(name: name, value: value))
@@ -168,7 +178,7 @@ extension PublishSection {
 
 extension ForwardingFailure {
     /// The source has a different kind than the configuration says. The command that runs replaced it.
-    fileprivate init(wrongKind source: SourceName) {
+    init(wrongKind source: SourceName) {
         self.init(description: "nothing can be sent to the source \(source) in this command", isRetryable: false)
     }
 }
@@ -209,7 +219,8 @@ extension PluginUse {
             case .send: _ = try action.envelopeBody(info)
             case .publish(let section): _ = try section.topic(for: action)
             case .chain(let steps): return PluginUse.refusal(of: action, by: steps)
-            case .log, .print, .file, .exec, .process, .http, .fail, .suspend, .reply, .map, .filter, .throttle,
+            case .deliver, .log, .print, .file, .exec, .process, .http, .fail, .suspend, .reply, .map, .filter,
+                .throttle,
                 .aggregate,
                 .sample:
                 break

@@ -63,7 +63,7 @@ struct AbandonedSession: Sendable {
     }
 
     /// The command that unsubscribes, without the options for logging in.
-    private var command: String {
+    var command: String {
         let urls = push.brokers.map { AbandonedSession.quoted($0.url) }
         let filters = topics.prefix(3).map { "-t \(AbandonedSession.quoted($0.pattern.filter.text))" }
         // Without its session expiry, the command would shorten that of the session.

@@ -42,11 +42,11 @@ struct ConfigurationChange: Sendable {
             next.otlp = old.otlp
             deferred.append(("otlp", "its connection is set up when the program starts"))
         }
-        sources = SectionChanges(from: old.sources, to: next.sources, by: \.name)
-        plugins = SectionChanges(from: old.plugins, to: next.plugins, by: \.action)
+        sources = SectionChanges(from: old.runningSources, to: next.runningSources, by: \.name)
+        plugins = SectionChanges(from: old.runningPlugins, to: next.runningPlugins, by: \.action)
         let moving = Set((sources.added + sources.changed + sources.removed).map(\.name))
         let stopsHold = old.sources.contains { $0.hold != nil && moving.contains($0.name) }
-        let ready = plugins.added.filter { !$0.use.parts.compactMap(\.target).contains(where: moving.contains) }
+        let ready = plugins.added.filter { $0.targets.isDisjoint(with: moving) }
         awaited = stopsHold ? Set(ready.map(\.action)) : []
         targets = old.targets.union(next.targets)
         self.deferred = deferred

@@ -11,6 +11,8 @@ final class ConfigurationReload: Sendable {
     private struct State {
         var running: RunConfiguration
         var hasReadInput: Bool
+        /// Whether the program is about to end.
+        var isEnding = false
         var sessions: BrokerSessions
         var counts = ReloadCounts()
     }
@@ -32,8 +34,8 @@ final class ConfigurationReload: Sendable {
     private let state: Mutex<State>
     /// The queue for reading files. Reading can be slow, and a task must not block on it.
     private let queue = DispatchQueue(label: "signalbox.reload")
-    /// The commands that wait for a reload, with what tells them the result.
-    private let requests = AsyncStream.makeStream(of: Promise<Result>.self)
+    /// The commands that wait for a reload, or for the end of all reloads, with what tells them the result.
+    private let requests = AsyncStream.makeStream(of: (result: Promise<Result>, isLast: Bool).self)
 
     /// - Parameters:
     ///   - file: The configuration's path.
@@ -68,8 +70,15 @@ final class ConfigurationReload: Sendable {
     /// Reloads the configuration, after the reloads that were requested before.
     func request() async -> Result {
         let result = Promise<Result>()
-        guard case .enqueued = requests.continuation.yield(result) else { return .ending }
+        guard case .enqueued = requests.continuation.yield((result, isLast: false)) else { return .ending }
         return await result.value()
+    }
+
+    /// Ignores all further requests. When this method returns, no reload is in progress.
+    func end() async {
+        state.withLock { $0.isEnding = true }
+        let result = Promise<Result>()
+        if case .enqueued = requests.continuation.yield((result, isLast: true)) { _ = await result.value() }
     }
 
     /// Handles requests and signals one after the other, until the task is cancelled.
@@ -82,16 +91,18 @@ final class ConfigurationReload: Sendable {
                 for await _ in hangups { _ = await request() }
             }
             group.addTask { [self] in
-                for await request in requests.stream { request.set(await handleRequest()) }
+                for await request in requests.stream {
+                    request.result.set(request.isLast ? .ending : await handleRequest())
+                }
                 requests.continuation.finish()
             }
         }
         // The requests that came too late.
-        for await request in requests.stream { request.set(.ending) }
+        for await request in requests.stream { request.result.set(.ending) }
     }
 
     private func handleRequest() async -> Result {
-        guard !supervisor.isEnding else {
+        guard !supervisor.isEnding, !state.withLock({ $0.isEnding }) else {
             logger.notice("reload ignored: the program is draining", metadata: ["file": "\(file)"])
             return .ending
         }
@@ -272,6 +283,7 @@ struct PreparedChange {
             let leaving = Set((change.sources.removed + change.sources.changed).map(\.name))
             for source in await supervisor.remove(sources: leaving) {
                 builder.targets.remove(source)
+                builder.groups.remove(source)
                 builder.health?.remove(source)
             }
             try supervisor.apply(plugins.filter { !change.isAwaited($0) })

@@ -108,7 +108,8 @@ struct RunArguments: ParsableArguments {
             manager: observers.manager
         )
         try await observers.start(supervisor, file: start.file, builder, reload, level: start.level)
-        let processes = builder.processes
+        let (processes, groups) = (builder.processes, builder.groups)
+        let limit = configuration.supervisor.drainLimit
         var session = SupervisorSession(supervisor: supervisor, output: output)
         session.outputWait = configuration.outputWait
         session.untilReady = { await processes.untilReady() }
@@ -118,14 +119,17 @@ struct RunArguments: ParsableArguments {
         let end = await session.run(stop: listening?.failures ?? AsyncStream { _ in }) { [observers] in
             async let programs: Void = processes.run()
             async let manager: Void = observers.serve(adapters, supervisor, logger: logger)
+            async let handover: Void = groups.serve(supervisor, within: limit, reload, logger: logger)
             async let notes: Void? = listening?.serve()
             await reload.serve(hangups)
+            await handover
             await notes
             await manager
             await programs
         }
         var summary = RunSummary(report: supervisor.report, droppedLines: output.droppedLines, reloads: reload.counts)
         summary.hasStore = start.store != nil
+        summary.groups = groups.results
         await observers.end(summary)
         return RunEnd(session: end, summary: summary)
     }
@@ -199,6 +203,8 @@ struct RunSummary: CustomStringConvertible {
     var reloads = ReloadCounts()
     /// Whether a store keeps dead letters, so that those that did not fit in memory are not dropped.
     var hasStore = false
+    /// How the sources have left their groups, or `nil` without a request for that.
+    var groups: [GroupHandover.Result]?
 
     /// The summary as the last line of the answer to a command that waits for the end.
     var line: [UInt8] {
@@ -212,6 +218,7 @@ struct RunSummary: CustomStringConvertible {
         object.add("unsettled", report.unsettled)
         object.add("deadLetters", report.deadLetters)
         object.add("notReturned", texts: report.callsStillRunning)
+        if let groups { object.add("groups", objects: groups) { group, entry in group.add(to: &entry) } }
         return object.line
     }
 

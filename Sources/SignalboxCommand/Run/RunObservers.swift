@@ -66,7 +66,15 @@ struct RunObservers {
         attachment = try await builder.observe(by: observation, console)
         defer { telemetry?.start() }
         guard let control = configuration.control else { return }
-        let service = ControlService(control, reports, reload, sender, level: level, logger: logger)
+        let service = ControlService(
+            control,
+            reports,
+            reload,
+            sender,
+            builder.groups,
+            level: level,
+            logger: logger
+        )
         do {
             socket = try service.start()
         } catch {

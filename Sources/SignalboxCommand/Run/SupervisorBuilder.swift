@@ -24,6 +24,8 @@ struct SupervisorBuilder {
     let httpClients = HTTPClientTable()
     /// The sources that plugins send to. The table is kept when the configuration changes.
     let targets = TargetTable()
+    /// The sources that may be in a group of MQTT workers. The table is kept when the configuration changes.
+    let groups = GroupHandover()
     /// The listeners that sources share. The table is kept when the configuration changes.
     let listeners = ListenerTable()
     /// The processes that plugins use. The table is kept when the configuration changes.
@@ -51,7 +53,7 @@ struct SupervisorBuilder {
         bounds.onOutcome = onOutcome
         bounds.store = store?.messages
         let supervisor = Supervisor(configuration: bounds, logger: logger)
-        for plugin in configuration.plugins { try supervisor.register(try registration(of: plugin)) }
+        for plugin in configuration.runningPlugins { try supervisor.register(try registration(of: plugin)) }
         return supervisor
     }
 
@@ -61,7 +63,7 @@ struct SupervisorBuilder {
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError`, `WebSocketChatError` or `RegistrationError`.
     @discardableResult func addSources(to supervisor: Supervisor) throws -> [any Adapter] {
         supervisor.stopLast(configuration.targets)
-        let adapters = try configuration.sources.map { source in
+        let adapters = try configuration.runningSources.map { source in
             let adapter = try adapter(of: source)
             try add(adapter, of: source, to: supervisor)
             return adapter
@@ -88,6 +90,7 @@ struct SupervisorBuilder {
     /// - Throws: `RegistrationError` if the supervisor already has the source or is closing.
     func add(_ adapter: any Adapter, of source: SourceSection, to supervisor: Supervisor) throws {
         targets.store(adapter)
+        groups.store(adapter)
         health?.add(adapter)
         do {
             try supervisor.add(
@@ -101,6 +104,7 @@ struct SupervisorBuilder {
         } catch {
             // Plugins would wait for a target that never runs.
             targets.remove(source.name)
+            groups.remove(source.name)
             health?.remove(source.name)
             throw error
         }
@@ -156,12 +160,12 @@ struct SupervisorBuilder {
     func registration(of section: PluginSection) throws(AppendLogError) -> Registration {
         let use = section.use
         let options = PluginOptions<RawBody>(
-            timeout: section.timeout + (use.endsCalls ? grace : .zero),
+            timeout: section.timeout + (section.endsCalls ? grace : .zero),
             order: section.order.lane,
             maxConcurrent: min(section.maxConcurrent * use.processes, 10_000),
             retry: section.retry,
             circuitBreaker: section.circuitBreaker,
-            whenUnavailable: use.whenUnavailable,
+            whenUnavailable: section.whenUnavailable,
             runsInline: section.runsInline
         )
         return try builtIn(use, of: section).registration(section.rule, options).described(as: "use: \(use.keyword)")
@@ -177,6 +181,16 @@ struct SupervisorBuilder {
         case .suspend: return BuiltIn(SuspendPlugin(action: action))
         case .reply(let value): return BuiltIn(ReplyPlugin(action: action, value: value))
         case .echo: return BuiltIn(action, EchoPlugin.reply)
+        case .broadcast(let target, let tag) where !section.backplanes.isEmpty:
+            let plugin = BackplaneBroadcast(
+                action: action,
+                chat: target,
+                tag: tag,
+                backplanes: section.backplanes,
+                targets: targets
+            )
+            return BuiltIn(action, timeout: section.timeout) { try await plugin.reply(to: $0, $1, timeout: $2) }
+        case .deliver(let chats): return BuiltIn(DeliverPlugin(action: action, chats: chats, targets: targets))
         case .broadcast(let target?, let tag):
             return BuiltIn(BroadcastToPlugin(action: action, source: target, tag: tag, targets: targets))
         case .broadcast(nil, let tag): return BuiltIn(BroadcastPlugin(action: action, tag: tag))

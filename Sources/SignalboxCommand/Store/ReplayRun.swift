@@ -22,7 +22,7 @@ struct ReplayRun {
     ) throws(CommandFailure) {
         for letter in letters {
             let plugin = configuration.plugins.first { $0.action == action ?? letter.action }
-            guard let plugin, let target = plugin.use.parts.lazy.compactMap(\.target).first else { continue }
+            guard let plugin, let target = plugin.targets.min(by: { $0.text < $1.text }) else { continue }
             throw CommandFailure(
                 .unavailable,
                 "dead letter \(letter.number): the plugin '\(plugin.action)' sends to the source '\(target)', which does not run in "

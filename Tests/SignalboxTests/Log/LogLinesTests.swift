@@ -203,6 +203,7 @@ import Testing
         "Sources/SignalboxCommand/Plugins/Programs/ProcessPool.swift",
         "Sources/SignalboxCommand/Plugins/Programs/ProcessReader.swift",
         "Sources/SignalboxCommand/Run/AbandonedSession.swift",
+        "Sources/SignalboxCommand/Run/GroupHandover.swift",
         "Sources/SignalboxCommand/Run/ConfigurationReload.swift",
         "Sources/SignalboxCommand/Run/RunCommand.swift",
         "Sources/SignalboxCommand/Run/RunObservers.swift",

@@ -24,8 +24,8 @@ public struct MQTTClientID: Sendable, Hashable {
         return MQTTClientID(text: text, isRandom: false)
     }
 
-    /// Returns the id for an additional connection of the same source.
-    func with(suffix: String) -> MQTTClientID {
+    /// Returns the id for an additional connection, which ends with the suffix.
+    package func with(suffix: String) -> MQTTClientID {
         MQTTClientID(text: "\(text)-\(suffix)", isRandom: isRandom)
     }
 

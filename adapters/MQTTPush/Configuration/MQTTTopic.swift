@@ -83,6 +83,17 @@ public enum MQTTRetained: String, Sendable, Hashable, CaseIterable {
     case ignore
 }
 
+/// How far a connection has left its groups, which are its shared subscriptions (MQTT 5.0, 4.8.2).
+public enum MQTTGroupDeparture: Sendable, Hashable {
+    /// The broker has ended the subscriptions, and all messages that it had assigned before are acknowledged.
+    case done
+    /// The broker has ended the subscriptions. Messages that it had assigned before may wait in the session, or are in
+    /// progress.
+    case messagesLeft
+    /// The broker may still have a subscription and assign messages to it. The text has the reason, without a full stop.
+    case subscribed(problem: String)
+}
+
 /// The result of adding a topic to a connection or removing it.
 public enum MQTTTopicState: Sendable, Hashable {
     /// The broker has answered, and the change is in effect.

@@ -317,6 +317,7 @@ extension BrokerConnection {
         guard role.beginWaiting(isBlocked: isOpen && !role.mayReceive) else { return nil }
         var limit = isOpen ? keepalive.nextCheck ?? .now + .seconds(60) : deadline
         if role.expectsAnswer || blockedSince != nil || bridge.isStopping { limit = min(limit, .now + .seconds(1)) }
+        if isOpen, let turn = role.nextTurn { limit = min(limit, turn) }
         let isClosed = wait(on: link, isReading: isReading, hasOutput: !output.isEmpty, until: limit)
         role.endWaiting()
         // While it reads, this side learns from the read why the connection has ended.

@@ -8,6 +8,8 @@ protocol BrokerRole: AnyObject {
     var mayReceive: Bool { get }
     /// Whether an answer of the broker is missing, so that ``isOverdue(at:)`` must be asked from time to time.
     var expectsAnswer: Bool { get }
+    /// When the connection must take a turn although nothing happens, or `nil`.
+    var nextTurn: ContinuousClock.Instant? { get }
 
     /// Whether a normal end of the connection ends the session, too (MQTT 5.0, 3.14.2.2.2).
     var endsSession: Bool { get }
@@ -49,6 +51,7 @@ protocol BrokerRole: AnyObject {
 }
 
 extension BrokerRole {
+    var nextTurn: ContinuousClock.Instant? { nil }
     var endsSession: Bool { false }
 
     func farewellWasRead() {}

@@ -102,6 +102,13 @@ public final class MQTTPublisher: Sendable {
         return try await queue.publish(message, limit: configuration.publishTimeout)
     }
 
+    /// Does the same as ``publish(_:)``, and waits no longer than this timeout.
+    @discardableResult
+    package func publish(_ message: MQTTMessage, timeout: Duration) async throws(MQTTPublishError) -> MQTTReceipt {
+        try message.validate(for: configuration.version)
+        return try await queue.publish(message, limit: min(timeout, configuration.publishTimeout))
+    }
+
     /// Queues a message and returns immediately, without blocking.
     ///
     /// If the message cannot be published later, the failure is counted in ``counts`` and logged. At most one line is

@@ -19,6 +19,8 @@ final class PushReceiver {
     private var former: [MQTTTopic] = []
     /// The subscription identifiers of the topics.
     private(set) var identifiers: TopicIdentifiers
+    /// The number of messages so far that may belong to a shared subscription.
+    private(set) var groupMessages = 0
     /// Whether a session loss still has to be announced.
     var isSessionLossPending = false
     private var announcesSessionLoss = false
@@ -84,6 +86,7 @@ final class PushReceiver {
     func received(_ message: BrokerMessage, token: UInt64) -> Bool {
         if batch.count == 0 { receivedAt = .now() }
         let route = routes.route(of: message)
+        if route.mayBeShared { groupMessages += 1 }
         guard !route.isIgnored else {
             ignored += 1
             // Without this, the routes of dropped messages could fill a batch that contains no messages to submit.

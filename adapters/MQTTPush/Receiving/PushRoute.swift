@@ -16,6 +16,8 @@ final class PushRoute {
     let isExpected: Bool
     /// Whether the messages are dropped because they are retained.
     let isIgnored: Bool
+    /// Whether the messages may belong to a shared subscription.
+    let mayBeShared: Bool
 
     /// - Parameters:
     ///   - former: The topics that were removed. They are used only if no current topic has a matching filter.
@@ -50,6 +52,7 @@ final class PushRoute {
         )
         origin = Origin(source: configuration.source, facts: facts)
         isIgnored = retained && match?.topic.retained == .ignore
+        mayBeShared = (match?.topic.pattern ?? pattern)?.filter.isShared ?? true
         payload = match?.topic.payload ?? .bytes
         isExpected = match != nil || pattern != nil
         envelope =

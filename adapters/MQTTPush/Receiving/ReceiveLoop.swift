@@ -76,6 +76,7 @@ final class ReceiveLoop {
             stop: StopLimit(bridge),
             log: log
         )
+        defer { subscriptions.runEnded() }
         do throws(MQTTPushError) {
             let wasConnected = try loop.run { wasConnected in
                 (

@@ -52,6 +52,7 @@ final class ReceivingRole: BrokerRole {
     }
 
     var expectsAnswer: Bool { subscriptions.isWaiting }
+    var nextTurn: ContinuousClock.Instant? { subscriptions.nextTurn }
     var endsSession: Bool { isStopped && loop.sessionEnd.isRequested }
 
     func opened(_ connection: BrokerConnection, _ connack: Connack) -> BrokerDisconnectReason? {
@@ -71,7 +72,7 @@ final class ReceivingRole: BrokerRole {
         }
         if !isPresent { loop.subscriptions.newSessionStarted() }
         loop.subscriptions.connected(connection.bridge.wake)
-        if loop.configuration.topics.isEmpty { loop.subscriptions.connection.opened() }
+        if loop.subscriptions.snapshot(clearingAdded: false).topics.isEmpty { loop.subscriptions.connection.opened() }
         return subscriptions.subscribe(connection, receiver)
     }
 
@@ -117,6 +118,8 @@ final class ReceivingRole: BrokerRole {
             return sink.state.unsettled == 0 ? finished(connection, .abandoned(state.abandoned)) : nil
         }
         if let reason = subscriptions.update(connection, receiver) { return reason }
+        let isIdle = state.count == 0 && waiting.isEmpty
+        subscriptions.leaveGroups(connection, isIdle: isIdle, messages: receiver.groupMessages)
         updateRoom()
         return nil
     }

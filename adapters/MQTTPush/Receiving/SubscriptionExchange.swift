@@ -21,13 +21,22 @@ struct SubscriptionExchange {
     private var unansweredSince: ContinuousClock.Instant?
     /// The revision of the subscriptions that was last applied at the broker.
     private var revision = 0
+    /// A filter whose group the connection has left, for the fence.
+    private var leftFilter: String?
+    private var fence = DepartureFence()
+    /// The identifier of the fence's UNSUBSCRIBE, until the broker has answered it.
+    private var fencePacket: UInt16?
+    private var isFenceAnswered = false
 
     init(_ loop: ReceiveLoop) {
         self.loop = loop
     }
 
     /// Whether an answer is missing.
-    var isWaiting: Bool { !requests.isEmpty || !pendingUnsubscribes.isEmpty }
+    var isWaiting: Bool { !requests.isEmpty || !pendingUnsubscribes.isEmpty || fencePacket != nil }
+
+    /// When the connection must take a turn although nothing happens, or `nil`.
+    var nextTurn: ContinuousClock.Instant? { leftFilter == nil ? nil : fence.nextTurn }
 
     func isOverdue(at now: ContinuousClock.Instant) -> Bool {
         unansweredSince.map { now - $0 > loop.configuration.answerTimeout } ?? false
@@ -41,6 +50,7 @@ struct SubscriptionExchange {
             if let acknowledgement = requests.acknowledged(packet, codes) { acknowledgements.append(acknowledgement) }
         case .unsuback(let packet, let codes):
             answeredPackets.append(packet)
+            if packet == fencePacket { (fencePacket, isFenceAnswered) = (nil, true) }
             guard let filter = pendingUnsubscribes.removeValue(forKey: packet) else { return }
             unsubscribed.append((filter, codes.first ?? .unspecified))
         default: return
@@ -68,6 +78,24 @@ struct SubscriptionExchange {
         return apply(snapshot, subscribing: added, connection, receiver)
     }
 
+    /// Continues the departure from groups that the broker has ended, until no message of theirs is left.
+    ///
+    /// - Parameter isIdle: Whether the acknowledgements of all messages are in the output.
+    mutating func leaveGroups(_ connection: BrokerConnection, isIdle: Bool, messages: Int) {
+        guard let leftFilter else { return }
+        let now = ContinuousClock.now
+        if isFenceAnswered {
+            isFenceAnswered = false
+            if fence.answered(messages: messages, at: now) == .finish { return loop.subscriptions.departed() }
+        }
+        guard fence.next(isIdle: isIdle, messages: messages, at: now) == .send else { return }
+        // If the output is full, the fence follows when the broker has read some of it.
+        guard let packet = try? connection.unsubscribe([leftFilter]) else { return fence.postponed() }
+        fence.sent()
+        fencePacket = packet
+        unansweredSince = unansweredSince ?? now
+    }
+
     /// Subscribes to the topics, and unsubscribes from each removed filter.
     private mutating func apply(
         _ snapshot: SubscriptionManager.Snapshot,
@@ -76,6 +104,7 @@ struct SubscriptionExchange {
         _ receiver: PushReceiver
     ) -> BrokerDisconnectReason? {
         revision = snapshot.revision
+        leftFilter = snapshot.leftFilter
         receiver.use(snapshot)
         let offer = SubscriptionOffer(connection.server, connection.settings.version)
         var available: [MQTTTopic] = []

@@ -30,6 +30,9 @@ final class SubscriptionManager: Sendable {
         var added: Set<String> = []
         /// Increases with each change.
         var revision = 0
+        /// A filter of a group that the connection leaves, or `nil` if it leaves none or the broker has not ended all of
+        /// their subscriptions yet.
+        fileprivate(set) var leftFilter: String?
 
         fileprivate mutating func appendFormer(_ topics: [MQTTTopic]) {
             former += topics
@@ -37,7 +40,7 @@ final class SubscriptionManager: Sendable {
         }
     }
 
-    private struct State {
+    fileprivate struct State {
         var current: Snapshot
         /// The signal that wakes the thread of the run that has a connection, or `nil` if there is no connection.
         var wake: WakeSignal?
@@ -45,6 +48,18 @@ final class SubscriptionManager: Sendable {
         var answeredAt: ContinuousClock.Instant?
         var adding: [String: [Waiter]] = [:]
         var removing: [String: [Waiter]] = [:]
+        /// The departure from all groups, or `nil` if the connection stays in them.
+        var departure: Departure?
+    }
+
+    /// How far the connection has left its groups.
+    fileprivate struct Departure {
+        /// The shared filters whose subscriptions the broker has ended.
+        var left: Set<String> = []
+        /// The broker's refusals to end a subscription, by filter.
+        var refused: [String: MQTTPushError] = [:]
+        /// Set when nothing more comes, or when the run has ended.
+        let end = Promise<MQTTGroupDeparture>()
     }
 
     private let state: Mutex<State>
@@ -108,6 +123,7 @@ final class SubscriptionManager: Sendable {
         let answer = await withCheckedContinuation { (waiter: Waiter) in
             // This must be a single critical section. Otherwise, the answer could arrive before the waiter is stored.
             let (early, wake, superseded) = state.withLock { state -> (Answer?, WakeSignal?, [Waiter]) in
+                if isAdded, state.isLeaving(filter) { return (.failure(SubscriptionManager.leaving), nil, []) }
                 do throws(MQTTPushError) { try body(&state.current) } catch { return (.failure(error), nil, []) }
                 state.current.revision += 1
                 // If a filter is added again, it may never be unsubscribed. Callers waiting for the removal are resumed
@@ -148,6 +164,8 @@ final class SubscriptionManager: Sendable {
         state.withLock { state in
             state.current.former = []
             state.current.filtersToUnsubscribe = []
+            let groups = state.current.topics.groupFilters
+            state.departure?.left.formUnion(groups)
         }
     }
 
@@ -158,7 +176,7 @@ final class SubscriptionManager: Sendable {
     func snapshot(clearingAdded clearsAdded: Bool) -> Snapshot {
         state.withLock { state in
             defer { if clearsAdded { state.current.added = [] } }
-            return state.current
+            return state.snapshot
         }
     }
 
@@ -186,15 +204,22 @@ final class SubscriptionManager: Sendable {
     func unsubscribed(_ filters: [String], refused: [String: MQTTPushError] = [:]) {
         let answers = state.withLock { state in
             state.current.filtersToUnsubscribe.removeAll { filters.contains($0) }
+            state.leave(filters, refused: refused)
             return filters.flatMap { filter -> [(Waiter, Answer)] in
                 let answer = refused[filter].map { Answer.failure($0) } ?? .success(.done)
                 let removing = (state.removing.removeValue(forKey: filter) ?? []).map { ($0, answer) }
+                if state.isLeaving(filter) {
+                    let adding = state.adding.removeValue(forKey: filter) ?? []
+                    return removing + adding.map { ($0, .failure(SubscriptionManager.leaving)) }
+                }
                 // A filter that was added again in the meantime is answered separately.
                 if state.current.topics.contains(where: { $0.pattern.filter.text == filter }) { return removing }
                 return removing + (state.adding.removeValue(forKey: filter) ?? []).map { ($0, .success(.done)) }
             }
         }
         for (waiter, answer) in answers { waiter.resume(returning: answer) }
+        // The broker will not change its mind within the time of a departure.
+        if let end = state.withLock(\.refusedDeparture) { end.set(departure) }
     }
 
     /// Handles the end of the connection. Pending changes are applied on the next connection.
@@ -212,5 +237,109 @@ final class SubscriptionManager: Sendable {
         }
         for waiter in waiters { waiter.resume(returning: .success(.pending)) }
     }
+}
+
+// MARK: - Groups
+
+extension SubscriptionManager {
+    /// Ends all shared subscriptions until the run ends. A departure in progress continues.
+    ///
+    /// - Returns: The end of the departure, or `nil` if no topic is shared.
+    func leaveGroups() -> Promise<MQTTGroupDeparture>? {
+        let (end, wake) = state.withLock { state -> (Promise<MQTTGroupDeparture>?, WakeSignal?) in
+            guard !state.current.topics.groupFilters.isEmpty else { return (nil, nil) }
+            if let departure = state.departure { return (departure.end, nil) }
+            let departure = Departure()
+            state.departure = departure
+            state.current.revision += 1
+            return (departure.end, state.wake)
+        }
+        wake?.wake()
+        return end
+    }
+
+    fileprivate static let leaving = MQTTPushError.invalid("the source is leaving its groups")
+
+    /// While messages in progress keep the connection from reading, the answer may wait behind further ones.
+    private static let unanswered =
+        "the broker has not answered UNSUBSCRIBE, or has sent messages before its answer that were not read"
+
+    /// What the departure has reached so far. It is `done` if there is none.
+    var departure: MQTTGroupDeparture {
+        state.withLock { state in
+            guard let departure = state.departure, departure.end.current != .done else { return .done }
+            if let refusal = departure.refused.values.first {
+                return .subscribed(problem: "the broker refused to end a subscription: \(refusal.detail)")
+            }
+            guard !state.isInGroup else {
+                return .subscribed(problem: connection.problem ?? SubscriptionManager.unanswered)
+            }
+            return .messagesLeft
+        }
+    }
+
+    /// Handles the moment from which the broker has no more messages of the groups.
+    func departed() {
+        let end = state.withLock { $0.departure?.end }
+        end?.set(.done)
+    }
+
+    /// Handles the end of a run. The next run subscribes to all topics again.
+    func runEnded() {
+        let reached = departure
+        let end = state.withLock { state in
+            defer { state.departure = nil }
+            return state.departure?.end
+        }
+        end?.set(reached)
+    }
+}
+
+extension SubscriptionManager.State {
+    /// Whether the filter is shared, and a departure ends its subscription.
+    fileprivate func isLeaving(_ filter: String) -> Bool { departure != nil && filter.hasPrefix("$share/") }
+
+    /// Whether the broker may still have a subscription that the departure ends.
+    fileprivate var isInGroup: Bool {
+        guard let departure else { return true }
+        return !departure.left.isSuperset(of: current.topics.groupFilters)
+    }
+
+    /// The end of a departure that the broker refuses, once it has answered for every filter, otherwise `nil`.
+    fileprivate var refusedDeparture: Promise<MQTTGroupDeparture>? {
+        guard let departure, !departure.refused.isEmpty else { return nil }
+        let answered = departure.left.union(departure.refused.keys)
+        return answered.isSuperset(of: current.topics.groupFilters) ? departure.end : nil
+    }
+
+    /// The current topics and pending changes. While the connection leaves its groups, the shared topics are former ones.
+    fileprivate var snapshot: SubscriptionManager.Snapshot {
+        guard let departure else { return current }
+        var snapshot = current
+        let groups = current.topics.groupFilters
+        snapshot.topics.removeAll(where: \.pattern.filter.isShared)
+        snapshot.appendFormer(current.topics.filter(\.pattern.filter.isShared))
+        snapshot.filtersToUnsubscribe += groups.filter { !departure.left.contains($0) && departure.refused[$0] == nil }
+        if departure.left.isSuperset(of: groups) { snapshot.leftFilter = groups.first }
+        return snapshot
+    }
+
+    /// Handles the broker's answers for shared filters.
+    fileprivate mutating func leave(_ filters: [String], refused: [String: MQTTPushError]) {
+        guard departure != nil else { return }
+        for filter in current.topics.groupFilters where filters.contains(filter) {
+            if let error = refused[filter] {
+                departure?.refused[filter] = error
+            } else {
+                departure?.left.insert(filter)
+            }
+        }
+        current.revision += 1
+    }
+}
+
+extension [MQTTTopic] {
+    /// The filters of the shared subscriptions.
+    fileprivate var groupFilters: [String] { map(\.pattern.filter).filter(\.isShared).map(\.text) }
 }
 #endif

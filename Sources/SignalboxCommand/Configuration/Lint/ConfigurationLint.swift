@@ -137,6 +137,25 @@ struct ConfigurationLint {
         )
     }
 
+    /// Warns about a plugin that broadcasts through a broker what every program receives from a broker, because each program then
+    /// makes the same broadcast to the clients of all.
+    private func checkForRepeats(_ plugin: PluginSection) {
+        guard let backplane = plugin.backplanes.values.min(by: { $0.topic < $1.topic }) else { return }
+        let repeats = plugin.from.contains { rule in
+            routes.contains(plugin.action, from: rule.admissible) { route in
+                guard case .topic(let pattern) = route.kind, !pattern.text.hasPrefix("$share/") else { return false }
+                return rule.verdict(on: route, for: plugin.action) > .never
+            }
+        }
+        guard repeats else { return }
+        locations.plugins[plugin.action]?.warn(
+            "each program that receives the message broadcasts it to the clients of all programs, because broadcasts pass "
+                + "through '\(backplane.source)'; let the programs share the topic, as in $share/GROUP/TOPIC",
+            .repeatedBroadcast,
+            advice: "share the topic: $share/GROUP/TOPIC"
+        )
+    }
+
     private func check(_ plugin: PluginSection) {
         let areUsed = plugin.from.map { rule in
             routes.contains(plugin.action, from: rule.admissible) {
@@ -155,6 +174,7 @@ struct ConfigurationLint {
             return
         }
         for use in plugin.use.parts { checkForLoop(plugin, use) }
+        checkForRepeats(plugin)
         for (isUsed, value) in zip(areUsed, locations.rules[plugin.action] ?? []) where !isUsed {
             value.warn(
                 "this rule admits no message with the action '\(plugin.action)'; remove or correct it",

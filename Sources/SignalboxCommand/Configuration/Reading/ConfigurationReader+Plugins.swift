@@ -26,6 +26,7 @@ extension ConfigurationReader {
                 keys.read("retry", &section.retry, retry)
                 keys.read("circuit_breaker", &section.circuitBreaker, circuitBreaker)
                 guard let action, let use else { return nil }
+                section.backplanes = backplanes(of: use, sources)
                 checkInline(&section, use, keys)
                 for part in section.use.parts { checkConnections(part, from, keys, sources) }
                 checkAggregate(section, keys)
@@ -45,6 +46,8 @@ extension ConfigurationReader {
         if !use.mayRunInline {
             let names = PluginUse.inlineKeywords.joined(separator: ", ")
             problem = "only 'use: \(names)' can have 'inline', and not with 'to', because the others wait for something"
+        } else if !section.backplanes.isEmpty {
+            problem = "a broadcast waits for the broker of the chat's 'backplane', so it cannot have 'inline'"
         } else if section.order != .source || section.maxConcurrent != 1 {
             problem = "only a plugin with 'order: source' and 'max_concurrent: 1' can have 'inline'"
         } else {

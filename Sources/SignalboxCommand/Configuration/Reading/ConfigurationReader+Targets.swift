@@ -89,7 +89,7 @@ extension ConfigurationReader {
     /// - Parameters:
     ///   - kinds: The kinds of source that the plugin can send to.
     ///   - refusal: Returns the error message about a source of another kind, from the source's name.
-    private func target(
+    func target(
         _ value: YAMLValue,
         _ kinds: [String],
         _ sources: SourceNames,

@@ -160,8 +160,9 @@ struct ConfigurationReader {
         configuration.sources = sources.map { self.sources($0, configuration.limits) } ?? []
         checkListeners(of: configuration.sources)
         checkPaths(of: configuration.sources, besides: configuration.observe)
+        let names = SourceNames(sources, configuration.sources)
+        checkBackplanes(of: configuration.sources, names)
         if let list = keys.required("plugins", "name at least one plugin below it")?.list() {
-            let names = SourceNames(sources, configuration.sources)
             configuration.plugins = plugins(list, sources: names, bounds: configuration.supervisor)
             configuration.ruleLines = locations.from.mapValues(\.line)
             locations.isComplete = sources != nil && problems.mistakes == before
@@ -193,6 +194,8 @@ final class ConfigurationLocations {
     var deduplicated: Set<SourceName> = []
     /// The `durability` of each source that has a journal.
     var journals: [YAMLValue] = []
+    /// The `backplane` of each chat that has one.
+    var backplanes: [SourceName: YAMLValue] = [:]
     /// The listeners by their keys, even those with errors.
     var listeners: [String: WebListenerConfiguration] = [:]
     /// Where the actions of the plugins are named.

@@ -48,7 +48,12 @@ final class StatusReports: Sendable {
     ) -> ProgramStatus {
         let problems = observation.health.problems(of: supervisor)
         let plugins = plugins(configuration, view, history)
-        let warnings = StatusWarnings(sources: configuration.sources, report: report, plugins: plugins, view: view)
+        let warnings = StatusWarnings(
+            sources: configuration.runningSources,
+            report: report,
+            plugins: plugins,
+            view: view
+        )
         return ProgramStatus(
             program: program(level.level),
             isReady: problems.isEmpty,
@@ -84,7 +89,7 @@ final class StatusReports: Sendable {
         _ history: Bool
     ) -> [ProgramStatus.Source] {
         let connections = Dictionary(observation.health.connections.map { ($0.source, $0.problem == nil) }) { $1 }
-        let configured = configuration.sources
+        let configured = configuration.runningSources
         let others = report.sources.keys.filter { name in
             let isUsed = view.current[.source(name.text)]?.settled != 0 || report.windows[name]?.arrivals ?? 0 > 0
             return isUsed && !configured.contains { $0.name == name }
@@ -115,7 +120,8 @@ final class StatusReports: Sendable {
         _ history: Bool
     ) -> [ProgramStatus.Plugin] {
         let loads = Dictionary(supervisor.pluginLoads.map { ($0.plugin.text, $0) }) { $1 }
-        let configured = configuration.plugins.map(\.action.text)
+        let running = configuration.runningPlugins
+        let configured = running.map(\.action.text)
         let others = view.current.keys.compactMap { owner -> String? in
             guard case .plugin(let name) = owner, !configured.contains(name) else { return nil }
             return name
@@ -125,7 +131,7 @@ final class StatusReports: Sendable {
             let (load, durations) = (loads[name], view.durations(of: owner))
             return ProgramStatus.Plugin(
                 plugin: name,
-                use: configuration.plugins.first { $0.action.text == name }?.use.keyword,
+                use: running.first { $0.action.text == name }?.use.keyword,
                 outcomes: .init(view.current[owner]),
                 rate: view.rate(of: owner),
                 p50Seconds: durations.quantile(0.5),

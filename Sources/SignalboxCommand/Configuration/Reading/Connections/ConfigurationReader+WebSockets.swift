@@ -19,6 +19,7 @@ extension ConfigurationReader {
             keys.read("announce_connections", &server.announcesConnections) { $0.flag() }
             readBounds(of: keys, into: &server)
             var chat = ChatSource(server: server, listener: listener ?? nil)
+            keys.read("backplane", &chat.backplane) { backplane($0, of: name) }
             for document in keys.optional("pages").flatMap(documents) ?? [] {
                 chat.files[document.path] = document.file
                 chat.server.pages[document.path] = WebSocketPage(contentType: document.type, body: [])
