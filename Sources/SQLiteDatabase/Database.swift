@@ -32,7 +32,7 @@ package final class Database {
     private let options: DatabaseOptions
     private var state = State.unopened
     private var statements: [String: Statement] = [:]
-    /// Whether ``inTransaction(_:_:)`` has begun a transaction and not ended it.
+    /// Whether a transaction of ``inTransaction(_:_:)`` is open.
     var isInTransactionBlock = false
 
     /// The maximum number of statements that are kept. Each text of SQL in a program is one.

@@ -36,7 +36,7 @@ package struct ResultCode: RawRepresentable, Sendable, Hashable {
     package static let abort = ResultCode(rawValue: SQLITE_ABORT)
     /// The connection is closed, or a statement received another number of values than it has parameters.
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
-    /// The SQL is wrong, or another error without a code of its own.
+    /// The SQL is wrong, or the error has no other code.
     package static let error = ResultCode(rawValue: SQLITE_ERROR)
 }
 

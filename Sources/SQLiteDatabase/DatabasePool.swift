@@ -26,7 +26,7 @@ package final class DatabasePool: DatabaseReader {
         try writer.sync { db in try db.useWriteAheadLog() }
     }
 
-    /// Waits for what was begun, and closes the file. Later reads and changes fail.
+    /// Waits for calls in progress, and closes the file. Later reads and changes fail.
     package func close() {
         for reader in readers { reader.close() }
         writer.close()
@@ -42,7 +42,7 @@ package final class DatabasePool: DatabaseReader {
         try writer.sync(body)
     }
 
-    /// Calls `body` with the writing connection on its own thread, after everything that was begun before.
+    /// Calls `body` with the writing connection on its own thread, after all earlier calls.
     package func asyncWriteWithoutTransaction(_ body: @escaping @Sendable (Database) -> Void) { writer.async(body) }
 
     // MARK: - Reading

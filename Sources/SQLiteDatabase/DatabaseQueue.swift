@@ -46,12 +46,12 @@ package final class DatabaseQueue: DatabaseReader, @unchecked Sendable {
     /// Calls `body` outside of a transaction.
     package func writeWithoutTransaction<Value>(_ body: (Database) throws -> Value) throws -> Value { try sync(body) }
 
-    /// Waits for what was begun, and closes the file. Every later use of the connection throws ``ResultCode/misuse``.
+    /// Waits for calls in progress, and closes the file. Every later use of the connection throws ``ResultCode/misuse``.
     package func close() { queue.sync { database.close() } }
 
     func sync<Value>(_ body: (Database) throws -> Value) throws -> Value { try queue.sync { try body(database) } }
 
-    /// Calls `body` on a thread of the queue, after everything that was begun before.
+    /// Calls `body` on a thread of the queue, after all earlier calls.
     func async(_ body: @escaping @Sendable (Database) -> Void) {
         queue.async { [self] in body(database) }
     }

@@ -42,7 +42,7 @@ final class ConfigurationReload: Sendable {
     ///   - serving: The options of `serve`, if the program was started with `serve`.
     ///   - supervisor: The supervisor that runs the builder's configuration.
     ///   - builder: The builder that created the supervisor. Later configurations use its append logs.
-    ///   - manager: Who is told when a reload begins and ends.
+    ///   - manager: The service manager, which learns when a reload begins and ends.
     init(
         file: String,
         serving: ServeRequest?,

@@ -9,7 +9,7 @@ import WebSocketChat
 struct RunObservers {
     /// `nil` if nobody can look.
     let observation: Observation?
-    /// What watches the sources, or `nil` if nobody wants to know.
+    /// The watch over the sources, or `nil` if nothing needs one.
     let health: HealthWatch?
     /// `nil` if no service manager started the program.
     let manager = ServiceManager.announced()

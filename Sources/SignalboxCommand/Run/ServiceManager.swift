@@ -14,7 +14,7 @@ final class ServiceManager: Sendable {
     /// The maximum length of the status, in bytes.
     static let statusLimit = 512
 
-    /// How long the program may be silent before the service manager ends it, or `nil` if it may be for ever.
+    /// How long the program may be silent before the service manager ends it, or `nil` without a limit.
     let watchdog: Duration?
     /// The path of the service manager's socket, or its name after an `@` (unix(7), abstract sockets).
     private let address: String
