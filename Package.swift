@@ -43,13 +43,14 @@ let package = Package(
         .executable(name: "RecordingPublisher", targets: ["RecordingPublisher"]),
     ],
     traits: [
-        .default(enabledTraits: ["JavaScriptCore", "MQTT", "Store", "WebSocket"]),
+        .default(enabledTraits: ["JavaScriptCore", "MQTT", "ServiceLifecycle", "Store", "WebSocket"]),
         .trait(
             name: "JavaScriptCore",
             description: "JSBridge's pages without a window: needs libjavascriptcoregtk-4.1-dev on Linux"
         ),
         .trait(name: "MQTT", description: "MQTTPush's connections to brokers, and the commands that use them"),
         .trait(name: "Macros", description: "The macro @ActionBody of SignalboxCore: builds swift-syntax"),
+        .trait(name: "ServiceLifecycle", description: "Supervisor as a service of a ServiceGroup"),
         .trait(name: "Store", description: "SignalboxStore: needs libsqlite3-dev on Linux"),
         .trait(name: "WebKitGTK", description: "JSBridge's web view on Linux: needs libwebkit2gtk-4.1-dev"),
         .trait(
@@ -106,7 +107,11 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: stayOnCaller

@@ -24,7 +24,7 @@ complain() {
 # The existing folders of Swift code, and the manifest.
 swift_folders() {
     local folder
-    for folder in Package.swift Sources adapters Tests examples; do
+    for folder in Package.swift Sources adapters Tests examples packaging; do
         if [ -e "$folder" ]; then echo "$folder"; fi
     done
 }

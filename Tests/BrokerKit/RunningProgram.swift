@@ -280,9 +280,14 @@ extension Pipe {
 
 /// The programs of this package, in the build folder of the running tests.
 public enum BuiltProgram {
+    /// The program that tests run instead of the command that was built with them, such as one for installation: the value of
+    /// `SIGNALBOX_PROGRAM`.
+    public static let replacement = ProcessInfo.processInfo.environment["SIGNALBOX_PROGRAM"]
+
     /// Returns the path of an executable target.
     public static func path(_ name: String) -> String {
-        Bundle.main.bundleURL.deletingLastPathComponentIfBundle.appendingPathComponent(name).path
+        if name == "signalbox", let replacement { return replacement }
+        return Bundle.main.bundleURL.deletingLastPathComponentIfBundle.appendingPathComponent(name).path
     }
 }
 

@@ -32,10 +32,9 @@ import Testing
         #expect(throws: MQTTPushError.self) { try MQTTBroker(url: url) }
     }
 
-    @Test func aPasswordInAURLIsRefusedAndNotRepeated() throws {
-        let error = try #require(throws: MQTTPushError.self) {
-            try MQTTBroker(url: "mqtt://alice:\(Self.canary)@broker")
-        }
+    @Test(arguments: ["mqtt://alice:\(canary)@broker", "alice:\(canary)@broker", "ws://alice:\(canary)@broker//a"])
+    func aPasswordInAURLIsRefusedAndNotRepeated(url: String) throws {
+        let error = try #require(throws: MQTTPushError.self) { try MQTTBroker(url: url) }
         #expect(error.code == .invalidBroker && error.detail.contains("environment variable or a file"))
         #expect(!"\(error)".contains(Self.canary) && !"\(error)".contains("alice"))
     }

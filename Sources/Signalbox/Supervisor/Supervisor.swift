@@ -1,5 +1,4 @@
 public import Logging
-public import ServiceLifecycle
 public import SignalboxCore
 import Synchronization
 
@@ -18,7 +17,7 @@ import Synchronization
 /// ``run()``, so arrivals that were submitted earlier wait in their source's window.
 ///
 /// A supervisor only supervises calls. It does not restart anything.
-public final class Supervisor: Service, Sendable {
+public final class Supervisor: Sendable {
     let core: SupervisorCore
     let lanes: LaneTable
     let registry: Registry

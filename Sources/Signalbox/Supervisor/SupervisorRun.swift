@@ -1,6 +1,5 @@
 import Dispatch
 import Logging
-import ServiceLifecycle
 import SignalboxCore
 import Synchronization
 
@@ -29,7 +28,7 @@ extension Supervisor {
         defer { timer?.stop() }
         let otherClock = timer == nil ? core.clock : nil
         async let _ = runTimer(with: otherClock)
-        await withGracefulShutdownHandler {
+        await shuttingDownWithGroup {
             await withDiscardingTaskGroup { group in
                 for await start in starts {
                     group.addTask { await self.run(start) }
@@ -45,8 +44,6 @@ extension Supervisor {
                 for target in targets { target.stopAdapter() }
                 group.cancelAll()
             }
-        } onGracefulShutdown: {
-            self.shutDown()
         }
         await core.store?.flush()
         if let failure = finish() { throw failure }

@@ -136,8 +136,16 @@ extension PluginUse {
 extension ProgramCommand {
     /// The program and, if the first argument names a script, that one. Other arguments may hold what a picture must not show.
     fileprivate var graphText: String {
-        let script = arguments.first.flatMap { $0.wholeMatch(of: /[\w.\/-]+\.[a-z]{1,4}/) == nil ? nil : $0 }
+        let script = arguments.first.flatMap { ProgramCommand.isFileName($0) ? $0 : nil }
         let isCut = arguments.count > (script == nil ? 0 : 1)
         return [program, script, isCut ? "…" : nil].compactMap { $0 }.joined(separator: " ")
+    }
+
+    /// Whether the text is a path that ends with a period and one to four small letters.
+    private static func isFileName(_ text: String) -> Bool {
+        guard let period = text.lastIndex(of: "."), period > text.startIndex else { return false }
+        let ending = text[period...].dropFirst()
+        return (1...4).contains(ending.count) && ending.allSatisfy { $0.isASCII && $0.isLowercase }
+            && text[..<period].allSatisfy { $0.isLetter || $0.isNumber || "._/-".contains($0) }
     }
 }

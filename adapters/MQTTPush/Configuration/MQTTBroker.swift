@@ -102,7 +102,10 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
             try self.init(unixSocket: String(path))
             return
         }
-        let authority = text.split(separator: "//", maxSplits: 1).last.map { $0.prefix { !"/?#".contains($0) } } ?? ""
+        let afterScheme = text.drop { $0 != "/" }
+        let authority = (afterScheme.hasPrefix("//") ? afterScheme.dropFirst(2) : text[...]).prefix {
+            !"/?#".contains($0)
+        }
         guard !authority.contains("@") else { throw MQTTBroker.hasUserInfo }
         // Unlike in other URLs, a colon must be followed by a port here.
         guard let url = try? URLText(text), let scheme = Scheme(rawValue: url.scheme), url.fragment == nil,

@@ -2,6 +2,7 @@ import HTTPActions
 import MQTTPush
 import NavigationChain
 import Signalbox
+import SignalboxRoutes
 import WebSocketChat
 
 /// A YAML node with its key path. Use its methods to read typed values.
@@ -226,12 +227,17 @@ extension YAMLValue {
 
     /// Returns a number from 0 to 1 that is written in decimal digits, such as 0.25.
     func share() -> Double? {
-        guard let number = characters.flatMap({ $0.wholeMatch(of: /[0-9]+(\.[0-9]+)?/) != nil ? Double($0) : nil })
-        else {
+        guard let number = characters.flatMap(YAMLValue.decimal) else {
             return refused("expected a number from 0 to 1, found \(typeDescription)")
         }
         guard number <= 1 else { return refused("expected 0 to 1, found \(number)") }
         return number
+    }
+
+    /// Returns the value of ASCII digits, with or without a decimal point between them.
+    private static func decimal(_ text: String) -> Double? {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        return parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(\.isASCIIDigit) } ? Double(text) : nil
     }
 
     /// Returns a number of bytes. It is written in digits, optionally followed by `KiB`, `MiB` or `GiB`.

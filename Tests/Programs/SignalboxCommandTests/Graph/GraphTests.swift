@@ -60,6 +60,21 @@ import Testing
         #expect(graph.sources.map(\.name) == ["page"] && graph.forwards.isEmpty)
     }
 
+    @Test(arguments: [
+        ("python3, bin/my-orders_2.py", "python3 bin/my-orders_2.py"), ("sh, p.sh, secret", "sh p.sh …"),
+        ("sh, -c, 'a b.sh'", "sh …"), ("sh, 'a b.sh'", "sh …"), ("sh, a.SECRET", "sh …"), ("sh, .sh", "sh …"),
+        ("sh, k=v.py", "sh …"), ("sh, a.secret", "sh …"), ("sh, a.", "sh …"), ("sh, a", "sh …"), ("cat", "cat"),
+    ])
+    func aPictureNamesAScriptAndNoOtherArgument(command: String, text: String) throws {
+        let graph = try GraphFixture.graph(
+            """
+            sources: { page: { script: {} } }
+            plugins: [ { action: a, use: exec, command: [\(command)], from: page } ]
+            """
+        )
+        #expect(graph.mermaid.contains("exec \(text)\")"), "\(graph.mermaid)")
+    }
+
     @Test func theNavigationChainIsInOrder() throws {
         let navigation = try GraphFixture.graph().navigation
         #expect(navigation == ConfigurationGraph.Navigation(handlers: ["scheme", "site"], fallback: "cancel"))

@@ -246,7 +246,9 @@ import Testing
 
     @Test(arguments: [
         ("9090", "no address and port"), ("::1:9090", "no address and port"), ("localhost:x", "no address and port"),
-        ("127.0.0.1:70000", "no address and port"), ("{ token: { env: A } }", "port"),
+        ("[]:1", "no address and port"), ("[g]:1", "no address and port"), ("a[b:1", "no address and port"),
+        ("[::1]x:1", "no address and port"), (":1", "no address and port"), ("127.0.0.1:70000", "no address and port"),
+        ("{ token: { env: A } }", "port"),
         ("{ port: 0, token: secret-4711 }", "must not be written"),
         ("{ listener: none }", "there is no listener 'none'"),
         ("{ port: 0, path: / }", "path"), ("example.org:1", "address"),

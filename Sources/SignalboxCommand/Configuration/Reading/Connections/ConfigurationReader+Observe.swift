@@ -52,13 +52,22 @@ extension ConfigurationReader {
         guard let text = value.text() else { return nil }
         let colon = text.lastIndex(of: ":")
         let port = colon.flatMap { UInt16(text[text.index(after: $0)...]) }
-        guard let colon, let port, text[..<colon].wholeMatch(of: /[^:\[\]]+|\[[0-9A-Fa-f:.]+\]/) != nil else {
+        guard let colon, let port, isHost(text[..<colon]) else {
             return value.refused("'\(text.prefix(80))' is no address and port; write 127.0.0.1:9090 or '[::1]:9090'")
         }
         var listener = WebListenerConfiguration(port: port)
         listener.address = String(text[..<colon].filter { $0 != "[" && $0 != "]" })
         let isValid = value.check { try listener.validate() }
         return isValid ? ListenerSection(name: nil, configuration: listener) : nil
+    }
+
+    /// Whether the text is a name, an IPv4 address, or what may be an IPv6 address in brackets.
+    private func isHost(_ text: Substring) -> Bool {
+        guard text.hasPrefix("["), text.hasSuffix("]") else {
+            return !text.isEmpty && !text.contains { ":[]".contains($0) }
+        }
+        let address = text.dropFirst().dropLast()
+        return !address.isEmpty && address.allSatisfy { $0.isASCII && ($0.isHexDigit || ":.".contains($0)) }
     }
 
     /// Reports why there may be no console.
