@@ -48,7 +48,7 @@ package final class Statement {
         while try step(), try body(Row(handle, of: self)) {}
     }
 
-    /// Returns the position of a column of the rows, or `nil` if there is none. The first of several columns with one name counts.
+    /// Returns the position of a column, or `nil` if no column has this name. If several do, the first one counts.
     func position(of column: String) -> Int? {
         if columns.isEmpty {
             for position in (0..<Int(sqlite3_column_count(handle))).reversed() {

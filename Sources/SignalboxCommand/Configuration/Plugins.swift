@@ -42,7 +42,7 @@ struct PluginSection: Sendable, Hashable {
         return use.targetDescription.map { "\($0), \(way)" } ?? "sends \(way)"
     }
 
-    /// The sources through which broadcasts pass, in quotation marks, or `nil` if there is none.
+    /// The quoted names of the sources that broadcasts pass through, or `nil` if no broadcast does.
     private var brokers: String? {
         let names = Set(backplanes.values.map { "'\($0.source)'" }).sorted()
         return names.isEmpty ? nil : names.joined(separator: " and ")

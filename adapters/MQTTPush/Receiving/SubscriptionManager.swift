@@ -264,7 +264,7 @@ extension SubscriptionManager {
     private static let unanswered =
         "the broker has not answered UNSUBSCRIBE, or has sent messages before its answer that were not read"
 
-    /// What the departure has reached so far. It is `done` if there is none.
+    /// How far the departure has come. Without a departure, it is `done`.
     var departure: MQTTGroupDeparture {
         state.withLock { state in
             guard let departure = state.departure, departure.end.current != .done else { return .done }
